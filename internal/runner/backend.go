@@ -6,7 +6,6 @@ package runner
 
 import (
 	"cmp"
-	"encoding/json"
 	"net"
 	"os"
 	"path/filepath"
@@ -21,16 +20,8 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
-
-// backendRecordFile is where init records the backend, relative to the directory that the CLI runs in.
-const backendRecordFile = dataDir + "/terraform.tfstate"
-
-// A backendRecord is the backend that init has configured, or zero without one.
-type backendRecord struct {
-	Type   string         `json:"type"`
-	Config map[string]any `json:"config"`
-}
 
 // A StatePlace is where the state of a Workspace is kept.
 type StatePlace struct {
@@ -45,7 +36,7 @@ func (r *Runner) StatePlace() (StatePlace, error) {
 		return StatePlace{}, errors.New("cannot find out where the state is: the directory is not initialized")
 	}
 
-	record, err := readBackendRecord(r.run.Dir)
+	record, err := readBackend(r.run.Dir)
 	if err != nil {
 		return StatePlace{}, errors.Wrap(err, "cannot find out where the state is")
 	}
@@ -55,31 +46,14 @@ func (r *Runner) StatePlace() (StatePlace, error) {
 	return StatePlace{OnDisk: onDisk, InWorkdir: onDisk && record.Config["path"] == nil && record.Config["workspace_dir"] == nil}, nil
 }
 
-func readBackendRecord(dir string) (backendRecord, error) {
-	// The module controls the contents of its directory.
+func readBackend(dir string) (workdir.Backend, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return backendRecord{}, err
+		return workdir.Backend{}, err
 	}
 	defer root.Close() //nolint:errcheck // Nothing was written.
 
-	// Real records are smaller.
-	data, err := regular.ReadIn(root, backendRecordFile, regular.MiB)
-	if errors.Is(err, os.ErrNotExist) {
-		return backendRecord{}, nil
-	}
-
-	if err != nil {
-		return backendRecord{}, err
-	}
-
-	record := struct {
-		Backend backendRecord `json:"backend"`
-	}{}
-
-	err = json.Unmarshal(data, &record)
-
-	return record.Backend, errors.Wrapf(err, "cannot parse %s", backendRecordFile)
+	return workdir.ReadBackend(root, ".")
 }
 
 // A KubernetesBackend is a kubernetes backend. The zero value stands for any other backend.
@@ -97,7 +71,7 @@ func (r *Runner) KubernetesBackend() KubernetesBackend {
 		return KubernetesBackend{}
 	}
 
-	record, err := readBackendRecord(r.run.Dir)
+	record, err := readBackend(r.run.Dir)
 	if err != nil || record.Type != "kubernetes" {
 		return KubernetesBackend{}
 	}

@@ -16,6 +16,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
+// backendRecordFile is where init records the backend, relative to the directory that the CLI runs in.
+const backendRecordFile = dataDir + "/terraform.tfstate"
+
 func TestStatePlace(t *testing.T) {
 	t.Parallel()
 

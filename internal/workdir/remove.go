@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"strings"
 
@@ -171,22 +172,14 @@ func (r *Root) keepLocalState(uid, dir string) error {
 // localState returns the path, below the root, of the state of a backend "local", according to the record
 // of init in dir. It returns false if there is none in the directory of the Workspace with this UID.
 func (r *Root) localState(uid, dir string) (string, bool) {
-	record := struct {
-		Backend struct {
-			Type   string `json:"type"`
-			Config struct {
-				Path string `json:"path"`
-			} `json:"config"`
-		} `json:"backend"`
-	}{}
-
 	// A directory without a readable record has no backend.
-	data, err := regular.ReadIn(r.dir, path.Join(dir, dataDir, localName), regular.MiB)
-	if err != nil || json.Unmarshal(data, &record) != nil || record.Backend.Type != "local" || record.Backend.Config.Path == "" {
+	b, err := ReadBackend(r.dir, dir)
+
+	file, _ := b.Config["path"].(string)
+	if err != nil || b.Type != "local" || file == "" {
 		return "", false
 	}
 
-	file := record.Backend.Config.Path
 	if !path.IsAbs(file) {
 		file = path.Join(r.Path(), dir, file)
 	}
@@ -199,6 +192,36 @@ func (r *Root) localState(uid, dir string) (string, bool) {
 	info, err := r.dir.Lstat(name)
 
 	return name, err == nil && info.Mode().IsRegular()
+}
+
+// A Backend is the backend that init has configured, or zero without one.
+type Backend struct {
+	Type   string         `json:"type"`
+	Config map[string]any `json:"config"`
+}
+
+// ReadBackend returns the backend according to the record of init in dir, a directory in root. The module
+// controls the contents of that directory.
+func ReadBackend(root *os.Root, dir string) (Backend, error) {
+	record := struct {
+		Backend Backend `json:"backend"`
+	}{}
+
+	// Real records are smaller.
+	data, err := regular.ReadIn(root, path.Join(dir, dataDir, localName), regular.MiB)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Backend{}, nil
+	}
+
+	if err != nil {
+		return Backend{}, err
+	}
+
+	if err := json.Unmarshal(data, &record); err != nil {
+		return Backend{}, fmt.Errorf("cannot parse the record of the backend: %w", err)
+	}
+
+	return record.Backend, nil
 }
 
 // mayRecord says whether a state may have resources: also one that cannot be read, is encrypted, or has
