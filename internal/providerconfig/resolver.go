@@ -101,23 +101,16 @@ func (r *Resolver) read(ctx context.Context, mg resource.Managed) (commonv1beta1
 	ref := RefOf(mg)
 	_, legacy := mg.(resource.LegacyManaged)
 
-	var c config
+	for _, k := range Kinds() {
+		if c, ok := k.Object.(config); ok && k.Config.Kind == ref.Kind && k.Legacy() == legacy {
+			err := r.client.Get(ctx, ref.NamespacedName, c)
 
-	switch {
-	case legacy:
-		c = &clusterv1beta1.ProviderConfig{}
-	case ref.Kind == namespacedv1beta1.ProviderConfigKind:
-		c = &namespacedv1beta1.ProviderConfig{}
-	case ref.Kind == namespacedv1beta1.ClusterProviderConfigKind:
-		c = &namespacedv1beta1.ClusterProviderConfig{}
-	default:
-		return commonv1beta1.ProviderConfigSpec{}, errors.Errorf("spec.providerConfigRef.kind is %q: it must be %s or %s",
-			ref.Kind, namespacedv1beta1.ProviderConfigKind, namespacedv1beta1.ClusterProviderConfigKind)
+			return c.GetProviderConfigSpec(), errors.Wrap(err, "cannot get provider config")
+		}
 	}
 
-	err := r.client.Get(ctx, ref.NamespacedName, c)
-
-	return c.GetProviderConfigSpec(), errors.Wrap(err, "cannot get provider config")
+	return commonv1beta1.ProviderConfigSpec{}, errors.Errorf("spec.providerConfigRef.kind is %q: it must be %s or %s",
+		ref.Kind, namespacedv1beta1.ProviderConfigKind, namespacedv1beta1.ClusterProviderConfigKind)
 }
 
 // RefOf returns the reference of the supplied managed resource to a ProviderConfig. It is empty if
