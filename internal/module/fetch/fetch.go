@@ -150,16 +150,6 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 		return Result{}, err
 	}
 
-	res, err := execute(ctx, program, env, r)
-	if ctx.Err() != nil {
-		return Result{}, fmt.Errorf("interrupted: %w", ctx.Err())
-	}
-
-	return res, err
-}
-
-// execute runs the process to its end.
-func execute(ctx context.Context, program string, env []string, r Request) (Result, error) {
 	request, err := json.Marshal(r)
 	if err != nil {
 		return Result{}, fmt.Errorf("cannot encode request: %w", err)
@@ -179,14 +169,15 @@ func execute(ctx context.Context, program string, env []string, r Request) (Resu
 	run.WaitDelay = outputDelay
 
 	started, err := process.Run(run)
-	if !started {
-		return Result{}, fmt.Errorf("cannot start %q: it must be beside the program of the provider, as in the image: %w", program, err)
-	}
 
 	a := answer{}
 	isAnswer := json.Unmarshal([]byte(stdout.String()), &a) == nil
 
 	switch {
+	case ctx.Err() != nil:
+		return Result{}, fmt.Errorf("interrupted: %w", ctx.Err())
+	case !started:
+		return Result{}, fmt.Errorf("cannot start %q: it must be beside the program of the provider, as in the image: %w", program, err)
 	case isAnswer && a.Error != "":
 		return Result{}, errors.New(r.message(a.Error))
 	case isAnswer:
