@@ -120,7 +120,7 @@ func (o *Options) addFlags(a *kingpin.Application) {
 	addFlag(a, positiveDuration, "poll", "How often a Workspace that is up to date is checked for drift.", &o.PollInterval).Default("10m")
 	addFlag(a, nonNegativeDuration, "poll-jitter", "By how much polls differ from their interval, in either direction; at most a quarter of the interval.", &o.PollJitter).Default("1m")
 	addFlag(a, positiveDuration, "poll-state-metric", "How often the metrics of the state of all Workspaces are updated.", &o.PollStateMetricInterval).Default("5s")
-	addFlag(a, positiveDuration, "timeout", "Limit of all that one reconcile of a Workspace does outside of Kubernetes.", &o.Timeout).Default("20m")
+	addFlag(a, positiveDuration, "timeout", "Limit of all that one reconcile of a Workspace does outside of Kubernetes. A deletion has it twice.", &o.Timeout).Default("20m")
 	addFlag(a, nonNegativeDuration, "gc-interval", "How often working directories of deleted Workspaces are collected; 0 disables it.", &o.GCInterval).Default("1h")
 	addFlag(a, nonNegativeDuration, "shutdown-grace", "How long runs in progress may go on after SIGTERM before they are interrupted.", &o.ShutdownGrace).Default("15s")
 	addFlag(a, positiveInteger, "max-reconcile-rate", "How many Workspaces of a kind are created, changed or deleted at a time. There is one more worker for polls, unless --max-applies is lower.", &o.MaxReconcileRate).Default("1")

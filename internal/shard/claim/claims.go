@@ -76,8 +76,8 @@ type Options struct {
 	RetryPeriod time.Duration
 
 	// LongestRun is longer than any reconcile of a Workspace takes, except for a deletion, which may
-	// take twice as long. If a Workspace waits for longer than that, it is reported that the holder of
-	// its claim may not release it.
+	// take twice as long. If a Workspace waits for longer, it is reported that the holder of its claim may
+	// not release it.
 	LongestRun time.Duration
 }
 

@@ -32,6 +32,7 @@ func TestLive(t *testing.T) {
 			"LeavesDuringWork":    testLeavesDuringWork,
 			"WaitsForOwner":       testWaitsForOwner,
 			"WaitsForEver":        testWaitsForEver,
+			"WaitsForDeletion":    testWaitsForDeletion,
 			"TakesCopy":           testTakesCopy,
 			"TakesFromDead":       testTakesFromDead,
 			"TakesFromUnsharded":  testTakesFromUnsharded,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
@@ -52,9 +53,12 @@ func (c *Claims) handedOff(r ref, s Situation) {
 // notify records an Event with the reason why a Workspace waits, once for each reason. If a person has to
 // act, the Event is a warning and is repeated: nothing else shows that the Workspace is not served.
 func (c *Claims) notify(r ref, o client.Object, a Action, s Situation) {
-	overdue := c.waits.since(r, o.GetUID(), s.Claimed) > c.LongestRun
+	longest := c.LongestRun
+	if meta.WasDeleted(o) {
+		longest *= 2 // To destroy, and to delete the Terraform workspace.
+	}
 
-	message, warn := c.reason(a, s, overdue)
+	message, warn := reason(a, s, longest, c.waits.since(r, o.GetUID(), s.Claimed) > longest)
 	e, again := event.Normal(reasonWaiting, message), time.Duration(0)
 
 	if warn {
@@ -75,8 +79,8 @@ func (c *Claims) reportFailure(r ref, o client.Object, err error) {
 }
 
 // reason says why a Workspace waits, and whether a person has to act. It is overdue if it waits for
-// longer than any run takes: the holder of the claim may not know of it.
-func (c *Claims) reason(a Action, s Situation, overdue bool) (message string, warn bool) {
+// longer than the longest run: the holder of the claim may not know of it.
+func reason(a Action, s Situation, longest time.Duration, overdue bool) (message string, warn bool) {
 	whom := s.Claimed.Lease
 	if id, ok := shard.FromLeaseName(s.Claimed.Lease); ok {
 		whom = id.String()
@@ -92,9 +96,9 @@ func (c *Claims) reason(a Action, s Situation, overdue bool) (message string, wa
 	case s.Claimant == lease.Unknown:
 		return fmt.Sprintf("Waiting until it is known whether %s is alive: its Lease %q cannot be read. Give this instance the right to get Leases in that namespace, or one --lease-namespace to all instances", claimant, s.Claimed.Namespace+"/"+s.Claimed.Lease), true
 	case overdue:
-		return fmt.Sprintf("Waiting for %s for more than %s, and no run takes longer: it cannot release the Workspace, or does not know of the claim in status.ownership, which a person may have restored. Restart that instance: its claims end with it", claimant, c.LongestRun), true
+		return fmt.Sprintf("Waiting for %s for more than %s, and no run takes longer: it cannot release the Workspace, or does not know of the claim in status.ownership, which a person may have restored. Restart that instance: its claims end with it", claimant, longest), true
 	default:
-		return fmt.Sprintf("Waiting for %s to finish what it does and to release the Workspace, or to be dead. No run takes longer than %s", claimant, c.LongestRun), false
+		return fmt.Sprintf("Waiting for %s to finish what it does and to release the Workspace, or to be dead. No run takes longer than %s", claimant, longest), false
 	}
 }
 
