@@ -68,15 +68,28 @@ func (c *Cache) Use(key string, fn func(dir string) error) error {
 
 	err = fn(entry.Name())
 
-	if now, statErr := os.Lstat(entry.Name()); statErr != nil || !os.SameFile(info, now) {
+	if !isAt(entry) {
 		return ErrGone
 	}
 
 	return err
 }
 
+// isAt says whether an open directory is still at its path.
+func isAt(dir *os.File) bool {
+	was, err := dir.Stat()
+	if err != nil {
+		return false
+	}
+
+	now, err := os.Lstat(dir.Name())
+
+	return err == nil && os.SameFile(was, now)
+}
+
 // Put adds an entry to the cache: fill writes it to an empty directory. An existing entry does
-// not change, unless it is too old. Put evicts nothing else.
+// not change, unless it is too old. Put evicts nothing else. It fails with ErrGone, and adds nothing, if
+// that directory is removed meanwhile: fill may have made it again, with a part of the entry.
 func (c *Cache) Put(key string, fill func(dir string) error) error {
 	temp := c.temp()
 	defer os.RemoveAll(temp) //nolint:errcheck // It is evicted later.
@@ -84,6 +97,13 @@ func (c *Cache) Put(key string, fill func(dir string) error) error {
 	if err := os.MkdirAll(temp, 0o700); err != nil {
 		return err
 	}
+
+	// While it is open, its inode is not reused.
+	filled, err := os.Open(temp)
+	if err != nil {
+		return err
+	}
+	defer filled.Close() //nolint:errcheck // It is only read from.
 
 	if err := fill(temp); err != nil {
 		return err
@@ -106,7 +126,11 @@ func (c *Cache) Put(key string, fill func(dir string) error) error {
 		}
 	}
 
-	err := os.Rename(temp, c.Path(key))
+	if !isAt(filled) {
+		return ErrGone
+	}
+
+	err = os.Rename(temp, c.Path(key))
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
@@ -165,13 +189,14 @@ func (c *Cache) evict(filesystemSize int64) error {
 	}
 
 	for _, e := range entries {
-		size := int64(0)
-		// Another process may be working on a temporary directory: it counts without its size.
-		if !strings.HasPrefix(e.Name(), tempPrefix) {
-			size = Size(c.Path(e.Name()))
-		}
+		// Another process may be filling a temporary directory: the limits do not apply to it.
+		limited := !strings.HasPrefix(e.Name(), tempPrefix)
+		size, tooMany := int64(0), false
 
-		tooMany := c.MaxEntries > 0 && kept >= c.MaxEntries || maxBytes > 0 && bytes+size > maxBytes
+		if limited {
+			size = Size(c.Path(e.Name()))
+			tooMany = c.MaxEntries > 0 && kept >= c.MaxEntries || maxBytes > 0 && bytes+size > maxBytes
+		}
 
 		// It may have been touched during the computation of the sizes.
 		info, err := os.Lstat(c.Path(e.Name()))
@@ -180,8 +205,10 @@ func (c *Cache) evict(filesystemSize int64) error {
 		}
 
 		if age := age(info); age <= c.MaxAge && (!tooMany || age < c.MinAge) {
-			kept++
-			bytes += size
+			if limited {
+				kept++
+				bytes += size
+			}
 
 			continue
 		}

@@ -114,6 +114,25 @@ func TestAdd(t *testing.T) {
 	}
 }
 
+// TestAddRemoved ensures that an entry is complete, or not there, if its directory is removed while it is
+// filled.
+func TestAddRemoved(t *testing.T) {
+	t.Parallel()
+
+	c := newCache(t)
+
+	err := c.Add("key", func(dir string) error {
+		return errors.Join(fill("text")(dir), os.RemoveAll(dir), os.MkdirAll(filepath.Join(dir, "rest"), 0o700))
+	})
+	if !errors.Is(err, ErrGone) {
+		t.Errorf("Add(...): want %v, got %v", ErrGone, err)
+	}
+
+	if diff := cmp.Diff([]string{}, filesystem.Names(t, c.Dir)); diff != "" {
+		t.Errorf("entries: -want, +got:\n%s", diff)
+	}
+}
+
 // TestAddOld ensures that a new entry replaces one that is not used any more.
 func TestAddOld(t *testing.T) {
 	t.Parallel()
@@ -153,6 +172,7 @@ func TestEvict(t *testing.T) {
 		"Age":     {reason: "An entry that is too old is removed.", change: func(*Cache) {}, age: 58*time.Minute + 30*time.Second, want: []string{"b", "c"}},
 		"All":     {reason: "The remains of a killed process are removed, too.", change: func(c *Cache) { leaveTemp(c, 2*time.Hour) }, age: 2 * time.Hour, want: []string{}},
 		"Temp":    {reason: "The temporary directory may be in use.", change: func(c *Cache) { leaveTemp(c, 0) }, want: []string{tempPrefix + "x", "a", "b", "c"}},
+		"OldTemp": {reason: "Also if it is the oldest of too many.", change: func(c *Cache) { leaveTemp(c, 30*time.Minute); c.MaxEntries = 2 }, want: []string{tempPrefix + "x", "b", "c"}},
 		"Future":  {reason: "A clock that was ahead does not keep entries.", change: func(*Cache) {}, age: -2 * time.Hour, want: []string{}},
 		"Entries": {reason: "The oldest entries beyond the limit are removed.", change: func(c *Cache) { c.MaxEntries = 2 }, want: []string{"b", "c"}},
 		"Bytes":   {reason: "The entries may be too large.", change: func(c *Cache) { c.MaxBytes = 2 * int64(len("text")) }, want: []string{"b", "c"}},

@@ -6,15 +6,12 @@ package module
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
@@ -93,30 +90,30 @@ func (s *store) Lock(ctx context.Context, key string) (unlock func()) {
 // Get copies the directory sub of a tree to dst. It returns false if the tree is missing or
 // broken.
 func (s *store) Get(key, sub, dst string) (bool, error) {
+	var refusal error // That of sub, which is the same for each tree of this key.
+
 	err := s.trees.Use(key, func(dir string) error {
 		tree := filepath.Join(dir, treeDir)
 		if _, err := os.Lstat(tree); err != nil {
 			return err
 		}
 
-		found, err := locate(tree, sub)
-		if err != nil {
-			return err
-		}
-
-		if os.CopyFS(dst, os.DirFS(found)) != nil {
-			return dircache.ErrGone
+		found := ""
+		if found, refusal = locate(tree, sub); refusal == nil {
+			return os.CopyFS(dst, os.DirFS(found))
 		}
 
 		return nil
 	})
 
 	switch {
-	case errors.Is(err, dircache.ErrGone), errors.Is(err, fs.ErrNotExist):
-		// A broken tree would block a new one.
-		return false, errors.Join(s.trees.Remove(key), os.RemoveAll(dst))
 	case err != nil:
-		return false, err
+		// A broken tree would block a new one.
+		_ = s.trees.Remove(key)
+
+		return false, os.RemoveAll(dst)
+	case refusal != nil:
+		return false, refusal
 	}
 
 	_ = s.trees.Touch(key)

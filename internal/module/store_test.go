@@ -333,8 +333,46 @@ func TestSharedHTTP(t *testing.T) {
 
 	// The checksum is part of the address.
 	p := newStorePlace(t, shared, s.url+"/m.tar.gz?checksum=sha256:"+strings.Repeat("0", 64), env)
-	p.ensureFails(t)
+	if first, second := p.ensureFails(t), p.ensureFails(t); first != second {
+		t.Errorf("want the same message for the same error, got %q, then %q", first, second)
+	}
+
 	p.expect(t, files{})
+}
+
+// TestSharedETag ensures that a new version is used, regardless of the bytes in its ETag.
+func TestSharedETag(t *testing.T) {
+	t.Parallel()
+
+	s := newFileServer(t)
+	p := newStorePlace(t, t.TempDir(), s.url+"/m.tar.gz", environment(t))
+
+	for _, tag := range []string{"\xfe", "\xff"} {
+		s.serve("/m.tar.gz", gzipped(t, files{"main.tf": tag}), "ETag", `"`+tag+`"`)
+		p.ensure(t)
+		p.expect(t, files{"main.tf": tag})
+	}
+}
+
+// TestSharedUnusable ensures that modules are downloaded if no tree can be shared.
+func TestSharedUnusable(t *testing.T) {
+	t.Parallel()
+
+	for _, name := range []string{treesDir, locksDir} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s := newFileServer(t)
+			s.serve("/m.tar.gz", gzipped(t, files{"main.tf": "m"}), "ETag", `"1"`)
+
+			shared := t.TempDir()
+			filesystem.Write(t, shared, files{name: "no directory"})
+
+			p := newStorePlace(t, shared, s.url+"/m.tar.gz", environment(t))
+			p.ensure(t)
+			p.expect(t, files{"main.tf": "m"})
+		})
+	}
 }
 
 // TestChecksumFile ensures that the revision of an archive differs from that of the file with its

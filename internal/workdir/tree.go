@@ -19,11 +19,18 @@ import (
 
 	"golang.org/x/sys/unix"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
 const (
 	// gitDir has the history of a module. Its files depend on each other: it is replaced as a whole.
 	gitDir = ".git"
+
+	// maxFiles and maxNames limit the number of files and directories of a module, and the bytes of their
+	// paths: all of them are in memory.
+	maxFiles = 200_000
+	maxNames = 16 << 20
 
 	// fetchPrefix begins the names of temporary directories.
 	fetchPrefix = ".crossplane-fetch-"
@@ -84,7 +91,7 @@ func (d *Dir) ReplaceTree(src, revision string) error {
 		return err
 	}
 
-	dirs, files, err := listTree(d.dir, rel)
+	dirs, files, err := listTree(d.dir.FS(), rel)
 	if err != nil {
 		return fmt.Errorf("cannot list module: %w", err)
 	}
@@ -189,8 +196,10 @@ func (d *Dir) completeTree() module {
 
 // listTree returns the names, relative to dir, of the directories and files below it that a module
 // may have. Each directory comes before those inside.
-func listTree(root *os.Root, dir string) (dirs, files []string, err error) {
-	err = fs.WalkDir(root.FS(), dir, func(name string, e fs.DirEntry, err error) error {
+func listTree(fsys fs.FS, dir string) (dirs, files []string, err error) {
+	names := 0
+
+	err = fs.WalkDir(fsys, dir, func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -205,6 +214,12 @@ func listTree(root *os.Root, dir string) (dirs, files []string, err error) {
 		}
 
 		rel := strings.TrimPrefix(name, dir+"/")
+		names += len(rel)
+
+		if len(dirs)+len(files) >= maxFiles || names > maxNames {
+			return fmt.Errorf("it has more than %d files and directories, or paths of more than %s in all: use a smaller module, or a directory of it", maxFiles, regular.Size(maxNames))
+		}
+
 		if !e.IsDir() {
 			files = append(files, rel)
 

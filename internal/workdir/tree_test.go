@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -231,6 +233,37 @@ func TestReplaceTreeRefuses(t *testing.T) {
 
 			if got := d.TreeRevision(); got != "old" {
 				t.Errorf("%s\nTreeRevision() afterwards: want %q, got %q", tc.reason, "old", got)
+			}
+		})
+	}
+}
+
+// TestTreeLimits ensures that the names of a module do not fill the memory.
+func TestTreeLimits(t *testing.T) {
+	t.Parallel()
+
+	deep := strings.Repeat(strings.Repeat("d", 250)+"/", 14)
+
+	cases := map[string]struct {
+		reason string
+		name   func(i int) string
+		files  int
+	}{
+		"Files": {reason: "There are too many.", name: func(i int) string { return strconv.Itoa(i) }, files: maxFiles + 1},
+		"Names": {reason: "Their paths are too long.", name: func(i int) string { return deep + strconv.Itoa(i) }, files: maxNames/len(deep) + 1},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			tree := fstest.MapFS{}
+			for i := range tc.files {
+				tree[tc.name(i)] = &fstest.MapFile{}
+			}
+
+			if _, _, err := listTree(tree, "."); err == nil || !strings.Contains(err.Error(), "it has more than 200000 files and directories, or paths of more than 16.0 MiB in all") {
+				t.Errorf("%s\nlistTree(...): want an error with the limits, got %v", tc.reason, err)
 			}
 		})
 	}

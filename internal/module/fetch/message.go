@@ -31,6 +31,9 @@ var (
 	// localPort matches the local end of a connection. It changes every time, but a condition must
 	// not.
 	localPort = regexp.MustCompile(`\b(tcp|udp) \S+->`)
+
+	// tempName matches the name of a temporary directory of go-getter, which changes, too.
+	tempName = regexp.MustCompile(`\bgetter\d+\b`)
 )
 
 // said returns the text of an error, for message.
@@ -61,6 +64,7 @@ func (r Request) message(text string) string {
 	text = strings.ReplaceAll(text, r.Dir+"/", "")
 	text = noise.ReplaceAllString(text, "")
 	text = localPort.ReplaceAllString(text, "$1 ")
+	text = tempName.ReplaceAllString(text, "getter")
 
 	text = addresses.ReplaceAllStringFunc(text, Redact)
 
@@ -104,18 +108,20 @@ var (
 // Redact returns the address of a module for people: without user and password, and without the
 // values of parameters that may be secret.
 func Redact(address string) string {
-	address, _, _ = strings.Cut(address, "#")
 	prefix := forced.FindString(address)
-	address, query, hasQuery := strings.Cut(address[len(prefix):], "?")
+	address = address[len(prefix):]
 
 	scheme, rest, isURL := strings.Cut(address, "://")
-	if isURL {
+	if isURL && !strings.ContainsAny(scheme, "/?#") {
 		scheme += "://"
 	} else {
 		scheme, rest = "", address
 	}
 
-	rest = withoutUser(scheme, rest)
+	// The user comes first: a password may have the other marks, which should have been escaped.
+	rest, _, _ = strings.Cut(withoutUser(scheme, rest), "#")
+
+	rest, query, hasQuery := strings.Cut(rest, "?")
 	if hasQuery {
 		rest += "?" + redactQuery(query)
 	}
@@ -127,8 +133,8 @@ func Redact(address string) string {
 func withoutUser(scheme, rest string) string {
 	authority, _, _ := strings.Cut(rest, "/")
 	at := strings.LastIndex(authority, "@")
-	// A slash in a password, which should have been escaped, looks like the end of the host.
-	if _, err := url.Parse(scheme + rest[at+1:]); err != nil && scheme != "" {
+	// A slash in a password looks like the end of the host.
+	if path, _, _ := strings.Cut(rest[at+1:], "?"); scheme != "" && !isValid(scheme+path) {
 		at = strings.LastIndex(rest, "@")
 	}
 
@@ -138,6 +144,12 @@ func withoutUser(scheme, rest string) string {
 	}
 
 	return rest[at+1:]
+}
+
+func isValid(address string) bool {
+	_, err := url.Parse(address)
+
+	return err == nil
 }
 
 // redactQuery replaces values of parameters unless they are known to be harmless.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	getter "github.com/hashicorp/go-getter"
 )
@@ -94,10 +95,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// revision returns the revision of a response. It is empty if the server does not tell it.
+// revision returns the revision of a response. It is empty if the server does not tell it. JSON, in which
+// it is recorded, cannot contain all values: two of them would become the same.
 func revision(h http.Header) string {
 	for _, v := range validators {
-		if value := h.Get(v.header); value != "" {
+		if value := h.Get(v.header); value != "" && utf8.ValidString(value) {
 			return revisionPrefix(v.header) + value
 		}
 	}
