@@ -98,12 +98,14 @@ func (s *store) Get(key, sub, dst string) (bool, error) {
 			return err
 		}
 
-		found := ""
-		if found, refusal = locate(tree, sub); refusal == nil {
-			return os.CopyFS(dst, os.DirFS(found))
+		var found string
+
+		found, refusal = locate(tree, sub)
+		if refusal != nil {
+			return nil //nolint:nilerr // It is not an error of the tree.
 		}
 
-		return nil
+		return os.CopyFS(dst, os.DirFS(found))
 	})
 
 	switch {

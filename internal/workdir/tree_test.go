@@ -249,7 +249,7 @@ func TestTreeLimits(t *testing.T) {
 		name   func(i int) string
 		files  int
 	}{
-		"Files": {reason: "There are too many.", name: func(i int) string { return strconv.Itoa(i) }, files: maxFiles + 1},
+		"Files": {reason: "There are too many.", name: strconv.Itoa, files: maxFiles + 1},
 		"Names": {reason: "Their paths are too long.", name: func(i int) string { return deep + strconv.Itoa(i) }, files: maxNames/len(deep) + 1},
 	}
 
