@@ -93,6 +93,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.
 	}
 
 	if r.records.Get(ws).UID == "" {
+		r.slots.Cancel(req) // The plan may have asked for a slot since.
 		r.onLeave(ws)
 	}
 

@@ -341,6 +341,41 @@ func writeStatus(ctx context.Context, t *testing.T, ws *clusterv1beta1.Workspace
 	}
 }
 
+// TestReconcilerLeft ensures that no slot is kept for a Workspace that leaves the cache during its plan, which
+// finds a drift.
+func TestReconcilerLeft(t *testing.T) {
+	t.Parallel()
+
+	p, ws := Policy{Interval: time.Hour}, settled()
+	records := NewRecords(p, time.Now)
+	slots := NewSlots(1, records, func(int, int) {}, func(time.Duration) {})
+
+	records.Begin(ws)
+	records.Observe(ws, Observation{Exists: true, UpToDate: true})
+	slots.Acquire(requestOf("busy"))
+
+	left := 0
+	inner := reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
+		records.Forget(ws)
+
+		if slots.Acquire(req) {
+			t.Error("Acquire(...): there is only one slot")
+		}
+
+		return reconcile.Result{}, nil
+	})
+	r := NewReconciler(inner, p, records, slots, func(client.Object) { left++ }, logging.NewNopLogger())
+	r.now = func() time.Time { return time.Now().Add(2 * p.Interval) }
+
+	if _, err := r.Reconcile(t.Context(), ws); err != nil {
+		t.Fatal(err)
+	}
+
+	if slots.Waits(RequestFor(ws)) || left != 1 {
+		t.Errorf("want it to be reported once, and not to wait for a slot: it was reported %d times, and waits: %t", left, slots.Waits(RequestFor(ws)))
+	}
+}
+
 // TestReconcilerReplaced ensures that a reconcile does not work on a Workspace that has replaced, since
 // the decision, the one of the same name: another instance may have claimed it.
 func TestReconcilerReplaced(t *testing.T) {

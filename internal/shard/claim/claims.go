@@ -192,6 +192,9 @@ func (c *Claims) take(ctx context.Context, r ref, o Object) (bool, error) {
 	defer c.held.end(r)
 
 	err := c.write(ctx, o)
+	if kerrors.IsConflict(err) {
+		err = c.conflicted(ctx, r, o, err)
+	}
 
 	switch {
 	case kerrors.IsConflict(err), kerrors.IsNotFound(err):
@@ -217,6 +220,24 @@ func (c *Claims) take(ctx context.Context, r ref, o Object) (bool, error) {
 	}
 
 	return true, nil
+}
+
+// conflicted returns the supplied conflict of a write of the claim, or nil if the Workspace has that claim.
+// client-go repeats a request if the answer has the header Retry-After, as that of a proxy may have. The
+// first request may have taken effect then, and the second one conflicts with it.
+func (c *Claims) conflicted(ctx context.Context, r ref, o Object, conflict error) error {
+	latest, err := c.get(ctx, r)
+
+	switch {
+	case kerrors.IsNotFound(err):
+		return err
+	case err != nil:
+		return errors.Errorf("cannot find out whether Workspace is claimed: %v", err) // The cause must not count as the result of the write.
+	case latest.GetUID() == o.GetUID() && Of(latest) == c.me:
+		return nil
+	default:
+		return conflict
+	}
 }
 
 // isRefusal says whether an error of write proves that there is no claim, and will be the same until a
@@ -381,17 +402,8 @@ func (c *Claims) settle(ctx context.Context, o Object) error {
 // erase removes the claim of this instance from a Workspace. It fails if anything changes
 // meanwhile: a delayed request must not remove a claim that this instance has made since.
 func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
-	empty, err := c.kube.Scheme().New(r.kind)
+	o, err := c.get(ctx, r)
 	if err != nil {
-		return errors.Wrap(err, "cannot make an object")
-	}
-
-	o, ok := empty.(Object)
-	if !ok {
-		return errors.Errorf("%T has no claim", empty)
-	}
-
-	if err := c.kube.Get(ctx, r.key, o); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 
@@ -409,4 +421,19 @@ func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
 	_, err = c.patch(ctx, o, own)
 
 	return client.IgnoreNotFound(err)
+}
+
+// get reads a Workspace from the API server.
+func (c *Claims) get(ctx context.Context, r ref) (Object, error) {
+	empty, err := c.kube.Scheme().New(r.kind)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make an object")
+	}
+
+	o, ok := empty.(Object)
+	if !ok {
+		return nil, errors.Errorf("%T has no claim", empty)
+	}
+
+	return o, c.kube.Get(ctx, r.key, o)
 }

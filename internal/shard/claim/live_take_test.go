@@ -111,6 +111,35 @@ func testRefused(t *testing.T, f *fixture) {
 	f.expectClaim(t, "The right was granted.", f.me())
 }
 
+// testRepeated has a proxy that answers with Retry-After to a claim that is written. The client repeats
+// the request, which conflicts with the first one.
+func testRepeated(t *testing.T, f *fixture) {
+	t.Helper()
+	f.start(t)
+
+	answer := func(during func()) {
+		f.once(http.MethodPatch, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			if err != nil {
+				return nil, err
+			}
+
+			during()
+
+			return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"0"}}, Body: http.NoBody, Request: r}, resp.Body.Close()
+		})
+		f.expectReconciled(t)
+	}
+
+	answer(f.leave)
+	f.eventuallyClaimed(t, "It has left meanwhile.", Claim{})
+
+	f.refresh(t)
+	answer(func() {})
+	f.expectHolds(t, "The claim is that of this instance.", true)
+	f.expectClaim(t, "It stays.", f.me())
+}
+
 // testFailed has an API server that cannot say whether the claim is written, for example because a
 // webhook does not answer.
 func testFailed(t *testing.T, f *fixture) {

@@ -26,6 +26,7 @@ func TestLive(t *testing.T) {
 			"NotKept":             testNotKept,
 			"Refused":             testRefused,
 			"Failed":              testFailed,
+			"Repeated":            testRepeated,
 			"ClaimArrivesLate":    testClaimArrivesLate,
 			"ErasureArrivesLate":  testErasureArrivesLate,
 			"ChangedDuringErase":  testChangedDuringErase,
