@@ -21,8 +21,14 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 )
 
-// tempPrefix begins the name of a directory that is not an entry yet, or no longer.
-const tempPrefix = ".tmp-"
+const (
+	// tempPrefix begins the name of a directory with an entry that is being filled, and of one that is no
+	// entry any more.
+	tempPrefix = ".tmp-"
+
+	// entryName is the name of an entry that is being filled, in its directory.
+	entryName = "entry"
+)
 
 // ErrGone says that an entry was removed during its use: the caller may have seen only a part of
 // it.
@@ -87,35 +93,37 @@ func isAt(dir *os.File) bool {
 	return err == nil && os.SameFile(was, now)
 }
 
-// Put adds an entry to the cache: fill writes it to an empty directory. An existing entry does
-// not change, unless it is too old. Put evicts nothing else. It fails with ErrGone, and adds nothing, if
-// that directory is removed meanwhile: fill may have made it again, with a part of the entry.
+// Put adds an entry to the cache: fill writes it to an empty directory, or replaces that directory. An
+// existing entry does not change, unless it is too old. Put evicts nothing else. It fails with ErrGone,
+// and adds nothing, if the directory is removed meanwhile: fill may have made it again, with a part of the
+// entry.
 func (c *Cache) Put(key string, fill func(dir string) error) error {
 	temp := c.temp()
 	defer os.RemoveAll(temp) //nolint:errcheck // It is evicted later.
 
-	if err := os.MkdirAll(temp, 0o700); err != nil {
+	entry := filepath.Join(temp, entryName)
+	if err := os.MkdirAll(entry, 0o700); err != nil {
 		return err
 	}
 
 	// While it is open, its inode is not reused.
-	filled, err := os.Open(temp) //nolint:gosec // It was made here.
+	parent, err := os.Open(temp) //nolint:gosec // It was made here.
 	if err != nil {
 		return err
 	}
-	defer filled.Close() //nolint:errcheck // It is only read from.
+	defer parent.Close() //nolint:errcheck // It is only read from.
 
-	if err := fill(temp); err != nil {
+	if err := fill(entry); err != nil {
 		return err
 	}
 
-	if err := syncFilesystem(temp); err != nil {
+	if err := syncFilesystem(entry); err != nil {
 		return err
 	}
 
 	// A file server may have another clock.
 	now := time.Now()
-	if err := os.Chtimes(temp, now, now); err != nil {
+	if err := os.Chtimes(entry, now, now); err != nil {
 		return err
 	}
 
@@ -126,11 +134,11 @@ func (c *Cache) Put(key string, fill func(dir string) error) error {
 		}
 	}
 
-	if !isAt(filled) {
+	if !isAt(parent) {
 		return ErrGone
 	}
 
-	err = os.Rename(temp, c.Path(key))
+	err = os.Rename(entry, c.Path(key))
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

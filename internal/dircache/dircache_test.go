@@ -114,6 +114,25 @@ func TestAdd(t *testing.T) {
 	}
 }
 
+// TestAddReplaced ensures that a directory can become an entry.
+func TestAddReplaced(t *testing.T) {
+	t.Parallel()
+
+	c := newCache(t)
+	ready := filepath.Join(t.TempDir(), "ready")
+
+	err := c.Add("key", func(dir string) error {
+		return errors.Join(os.Mkdir(ready, 0o700), fill("text")(ready), os.Remove(dir), os.Rename(ready, dir))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+
+	if data, err := os.ReadFile(filepath.Join(c.Path("key"), "file")); err != nil || string(data) != "text" {
+		t.Errorf("content: want that of the directory, got %q and error %v", data, err)
+	}
+}
+
 // TestAddRemoved ensures that an entry is complete, or not there, if its directory is removed while it is
 // filled.
 func TestAddRemoved(t *testing.T) {
@@ -122,7 +141,9 @@ func TestAddRemoved(t *testing.T) {
 	c := newCache(t)
 
 	err := c.Add("key", func(dir string) error {
-		return errors.Join(fill("text")(dir), os.RemoveAll(dir), os.MkdirAll(filepath.Join(dir, "rest"), 0o700))
+		temp := filepath.Dir(dir)
+
+		return errors.Join(fill("text")(dir), os.RemoveAll(temp), os.MkdirAll(filepath.Join(dir, "rest"), 0o700))
 	})
 	if !errors.Is(err, ErrGone) {
 		t.Errorf("Add(...): want %v, got %v", ErrGone, err)
