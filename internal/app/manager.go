@@ -60,8 +60,16 @@ func newConfig(o *Options) (*rest.Config, error) {
 }
 
 // newManager makes the manager, which holds the Lease of the instance.
-func (i *instance) newManager(context.Context) (err error) {
+func (i *instance) newManager(context.Context) error {
 	o := i.o
+
+	// The scheme is complete before the manager is made: the cache uses it to find the namespaced
+	// kinds in ByObject.
+	scheme, err := newScheme()
+	if err != nil {
+		return err
+	}
+
 	byObject := map[client.Object]cache.ByObject{
 		&extv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
 	}
@@ -80,8 +88,7 @@ func (i *instance) newManager(context.Context) (err error) {
 	}
 
 	mo := ctrl.Options{
-		// It is complete: the cache uses it to find the namespaced kinds in ByObject.
-		Scheme:    i.unlimited.Scheme(),
+		Scheme:    scheme,
 		NewCache:  i.newCache,
 		NewClient: newClient,
 		Cache: cache.Options{
