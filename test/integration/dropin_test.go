@@ -52,7 +52,7 @@ func testDropIn(t *testing.T, c *cluster) {
 	(&repository{dir: root}).git(t, "clone", "--quiet", "--branch=main", u.door.url+"/repo", remote.dir)
 	remote.leave(t, u.module)
 
-	i := startInstance(t, c, withNamespace(ns), withRoot(root), withTerraform(), withPoll(pollFarAway))
+	i := startInstance(t, c, withNamespace(ns), withRoot(root), withTerraform())
 
 	for _, l := range []*legacy{inline, remote} {
 		l.expectTakenOver(t, i)

@@ -27,12 +27,10 @@ import (
 )
 
 const (
-	// pollNever is a poll interval that does not pass during a test.
-	pollNever = time.Hour
-
-	// pollFarAway is a poll interval in which no poll is due during a test. Polls are spread over
-	// their interval: of all Workspaces with pollNever, some are polled in each minute.
-	pollFarAway = 1000 * pollNever
+	// pollNever is a poll interval in which no poll is due during a test. Polls are spread over
+	// their interval: with one hour, each 360th Workspace would be polled in the first ten seconds after
+	// a restart.
+	pollNever = 10000 * time.Hour
 
 	// pollOften is a poll interval that passes many times during a test.
 	pollOften = time.Second

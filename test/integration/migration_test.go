@@ -21,7 +21,7 @@ func testMigration(t *testing.T, c *cluster) {
 
 	ns, static, elastic := c.namespace(t), unique("static"), unique("elastic")
 	start := func(opts ...instanceOption) *instance {
-		return startInstance(t, c, append(opts, withShortLease(), withPoll(pollFarAway))...)
+		return startInstance(t, c, append(opts, withShortLease())...)
 	}
 
 	single := start()
@@ -40,7 +40,7 @@ func testMigration(t *testing.T, c *cluster) {
 	unlabelled.expectServed(t, rest, "static", leaseName+"-catch-all")
 
 	// To elastic shards.
-	replica := startInstance(t, c, append(withAssigner(elastic), withPoll(pollFarAway))...)
+	replica := startInstance(t, c, withAssigner(elastic)...)
 	c.unlabel(t, labelled.ws)
 	expectPlaced(t, c, all, elastic)
 	fixed.stop(t)
