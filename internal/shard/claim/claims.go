@@ -70,7 +70,7 @@ type Options struct {
 	Recorder event.Recorder
 	Metrics  Metrics
 
-	// RetryPeriod is the time after which a written claim is expected to be visible. A Workspace that
+	// RetryPeriod is the time after which a Workspace that could not be claimed is tried again. One that
 	// another instance has claimed is checked again after five to ten times as long: its release is
 	// an event, and only the death of its holder is not.
 	RetryPeriod time.Duration

@@ -108,10 +108,14 @@ func (f *fixture) refOf(o client.Object) ref {
 	return ref{kind: f.kind.GroupVersionKind, key: client.ObjectKeyFromObject(o)}
 }
 
+func (f *fixture) request() reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(f.ws)}
+}
+
 func (f *fixture) reconcile(t *testing.T) error {
 	t.Helper()
 
-	result, err := f.reconciler.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(f.ws)})
+	result, err := f.reconciler.Reconcile(t.Context(), f.request())
 	if err != nil && result != (reconcile.Result{}) {
 		t.Errorf("controller-runtime warns of a result with an error, and ignores it: %+v", result)
 	}

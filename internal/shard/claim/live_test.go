@@ -60,8 +60,13 @@ func testTakeAndRelease(t *testing.T, f *fixture) {
 	t.Helper()
 	f.start(t)
 
-	if f.reconcile(t) != nil {
+	result, err := f.reconciler.Reconcile(t.Context(), f.request())
+	if err != nil {
 		t.Error("there was no work before the Workspace was claimed, and an error")
+	}
+
+	if result.RequeueAfter < 5*f.claims.RetryPeriod {
+		t.Errorf("a creation that takes longer than %s would be followed by another reconcile, from a cache that is behind", result.RequeueAfter)
 	}
 
 	f.expectClaim(t, "A Workspace without a claim is taken.", f.me())

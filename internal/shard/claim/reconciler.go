@@ -67,8 +67,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 		return r.proceed(ctx, name, o)
 	case Take:
-		// The claim comes back as an event, which Changed accepts and which causes the next
-		// request.
 		taken, err := r.claims.take(ctx, name, o)
 		if err != nil {
 			r.claims.reportFailure(name, o, err)
@@ -76,11 +74,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			return reconcile.Result{}, err
 		}
 
-		if taken {
-			r.claims.handedOff(name, s)
+		if !taken {
+			return reconcile.Result{RequeueAfter: r.claims.RetryPeriod}, nil
 		}
 
-		return reconcile.Result{RequeueAfter: r.claims.RetryPeriod}, nil
+		r.claims.handedOff(name, s)
+
+		// The claim comes back as an event, which Changed accepts and which causes the next request. The
+		// delay is for a watch that was interrupted while a person removed the claim, and so shows no change.
+		// With a shorter delay, most creations would be followed by another reconcile, from a cache that does not
+		// show the result yet.
+		return reconcile.Result{RequeueAfter: r.checkLater()}, nil
 	case Wait, WaitForUnsharded:
 		return reconcile.Result{RequeueAfter: r.wait(name, o, a, s)}, nil
 	case Release:
@@ -115,8 +119,11 @@ func (r *Reconciler) StillWaits(ctx context.Context, o Object) (time.Duration, b
 func (r *Reconciler) wait(name ref, o Object, a Action, s Situation) time.Duration {
 	r.claims.notify(name, o, a, s)
 
-	return apiwait.Jitter(5*r.claims.RetryPeriod, 1)
+	return r.checkLater()
 }
+
+// checkLater returns the delay of a check that events usually make unnecessary.
+func (r *Reconciler) checkLater() time.Duration { return apiwait.Jitter(5*r.claims.RetryPeriod, 1) }
 
 // proceed passes a Workspace on, unless it has left since the decision.
 func (r *Reconciler) proceed(ctx context.Context, name ref, o client.Object) (reconcile.Result, error) {
