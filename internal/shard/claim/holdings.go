@@ -140,8 +140,8 @@ func (h *holdings) accept(r ref) {
 }
 
 // refuse records that the claim on an added Workspace was not written. A Workspace stays held if an
-// earlier write of its claim succeeded. It was read without that claim: either the cache was behind, and
-// the claim still has to be released, or a person has removed the claim, and the release finds none.
+// earlier write of its claim succeeded: the cache was behind, and the claim still has to be released. If a
+// person has removed the claim, the release finds none.
 func (h *holdings) refuse(r ref) {
 	h.change(r, func(e *holding) {
 		if !e.claimed {

@@ -61,15 +61,11 @@ func (m *model) reconcile(s *state, p int, fn yield) {
 	case writing:
 		m.lose(&n, p, done)
 	case refused:
-		mine.endTake(func(h *holdings) {
-			h.refuse(ref{})
-
-			if m.without == refusedIsKept {
-				h.remove(ref{})
-			}
-		})
-		done(claimAnswered)
+		m.conflicted(&n, p, done)
 		m.lose(&n, p, done)
+	case denied:
+		m.refuse(mine)
+		done(claimAnswered)
 	case written:
 		mine.endTake(func(h *holdings) {
 			h.accept(ref{})
@@ -106,6 +102,32 @@ func (w *work) reads(v view) {
 	if v.latest {
 		w.base = valid
 	}
+}
+
+// conflicted looks whether the Workspace has the claim that was refused. It was repeated then, and the
+// first one took effect.
+func (m *model) conflicted(s *state, p int, done func(moveKind)) {
+	mine := &s.procs[p].work
+
+	if m.without != conflictIsChecked && s.claim == name(p+1) && s.uid == mine.heldUID {
+		mine.step = written
+
+		done(findsClaim)
+	} else {
+		m.refuse(mine)
+		done(claimAnswered)
+	}
+}
+
+// refuse ends a take without a new claim.
+func (m *model) refuse(w *work) {
+	w.endTake(func(h *holdings) {
+		h.refuse(ref{})
+
+		if m.without == refusedIsKept {
+			h.remove(ref{})
+		}
+	})
 }
 
 // endTake ends a take, after a change of the holdings.

@@ -109,6 +109,7 @@ func (m *model) network(s *state, p int, fn yield) {
 		mine.claiming = none
 
 		done(claimArrives)
+		m.mislead(&n, p, done)
 	}
 
 	if mine.release == settling {
@@ -127,6 +128,13 @@ func (m *model) network(s *state, p int, fn yield) {
 		mine.releasing = none
 
 		done(eraseArrives)
+
+		if n.left.repeats > 0 && m.erase(&n, p, mine.releasing) {
+			n.left.repeats--
+			mine.release, mine.releasing = settled, none
+
+			done(eraseRepeats)
+		}
 	}
 
 	if mine.lateClaim != none {
@@ -148,6 +156,27 @@ func (m *model) network(s *state, p int, fn yield) {
 		mine.lateErase = none
 
 		done(lateEraseArrives)
+	}
+}
+
+// mislead gives an answer to a claim that does not tell whether the Workspace has it. client-go repeats
+// a request if a proxy answers with Retry-After: the second one is refused because of the first.
+func (m *model) mislead(s *state, p int, done func(moveKind)) {
+	mine := &s.procs[p].work
+	claiming := mine.claiming
+
+	if s.left.denials > 0 {
+		s.left.denials--
+		mine.step, mine.claiming = denied, none
+
+		done(claimIsDenied)
+	}
+
+	if s.left.repeats > 0 && m.claim(s, p, claiming) {
+		s.left.repeats--
+		mine.step, mine.claiming = refused, none
+
+		done(claimRepeats)
 	}
 }
 

@@ -35,6 +35,7 @@ const (
 	eraseNeedsVersion
 	doubtIsReleased
 	doubtIsSettled
+	conflictIsChecked
 	unshardedIsCheckedAfter
 	unshardedReadsLive
 	unshardedRespectsClaims
@@ -142,8 +143,8 @@ func TestModelWithoutRule(t *testing.T) {
 			reason: "A release in progress would remove the new claim.",
 		},
 		"RefusedIsKept": {
-			rule: refusedIsKept, world: "Lossy", faults: faults{relabels: 1}, want: stuck,
-			reason: "A claim that a cache does not show yet cannot be written once more, and must not be dropped.",
+			rule: refusedIsKept, world: "Lossy", faults: faults{relabels: 1, denials: 1}, want: stuck,
+			reason: "A claim that a cache does not show yet is not dropped if it may not be written once more.",
 		},
 		"ReleaseWaitsForWork": {
 			rule: releaseWaitsForWork, world: "Lossy", faults: faults{relabels: 1}, want: twoWorkers,
@@ -168,6 +169,10 @@ func TestModelWithoutRule(t *testing.T) {
 		"DoubtIsSettled": {
 			rule: doubtIsSettled, world: "Lossy", faults: faults{relabels: 1, losses: 1}, want: stuck,
 			reason: "A claim without an answer may be written after its supposed release.",
+		},
+		"ConflictIsChecked": {
+			rule: conflictIsChecked, world: "Lossy", faults: faults{relabels: 1, repeats: 1}, want: stuck,
+			reason: "A claim that conflicts with its own first attempt was written, and no instance would release it.",
 		},
 		"UnshardedIsCheckedAfter": {
 			rule: unshardedIsCheckedAfter, world: "Unsharded", want: twoWorkers,

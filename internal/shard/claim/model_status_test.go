@@ -34,6 +34,12 @@ func (m *model) record(s *state, p int, fn yield) {
 		mine.base, mine.recording = valid, false
 
 		done(statusIsWritten)
+
+		if n.left.repeats > 0 {
+			n.left.repeats--
+			m.status(&n, mine.carries)
+			done(statusRepeats)
+		}
 	} else {
 		done(m.repeat(&n, p))
 	}

@@ -65,12 +65,12 @@ type leaseState struct {
 
 // faults are the numbers of faults of each kind that may still happen.
 type faults struct {
-	relabels, kills, pauses, stops, losses, outages, usurpations, writes, erasures, restores, copies uint8
+	relabels, kills, pauses, stops, losses, repeats, denials, outages, usurpations, writes, erasures, restores, copies uint8
 }
 
 // each kind of fault of which there may be more. There are only two UIDs, and so only one copy.
 func (f *faults) each() []*uint8 {
-	return []*uint8{&f.relabels, &f.kills, &f.pauses, &f.stops, &f.losses, &f.outages, &f.usurpations, &f.writes, &f.erasures, &f.restores}
+	return []*uint8{&f.relabels, &f.kills, &f.pauses, &f.stops, &f.losses, &f.repeats, &f.denials, &f.outages, &f.usurpations, &f.writes, &f.erasures, &f.restores}
 }
 
 // A status of a process.
@@ -115,7 +115,9 @@ const (
 	hasRead
 	decided
 	writing
+	// refused because the version has changed, and denied for another reason.
 	refused
+	denied
 	written
 	working
 )
@@ -246,6 +248,10 @@ const (
 	losesClaim      moveKind = "does not get an answer about its claim"
 	losesRelease    moveKind = "does not get an answer about its release"
 	losesStatus     moveKind = "does not get an answer about its status"
+	claimRepeats    moveKind = "has its claim arrive, and once more, which is refused"
+	eraseRepeats    moveKind = "has its erasure arrive, and once more, which is refused"
+	statusRepeats   moveKind = "has its status arrive, and once more, which is refused"
+	claimIsDenied   moveKind = "is not allowed to write its claim"
 	outage          moveKind = "cannot renew its Lease and begins to abort its work"
 	usurps          moveKind = "acquires its Lease, which a person has deleted"
 	erases          moveKind = "has its claim erased by a person"
@@ -268,6 +274,7 @@ const (
 	ends              moveKind = "ends work"
 	claimArrives      moveKind = "has its claim arrive at the API server"
 	claimAnswered     moveKind = "gets the answer about its claim, and checks for an unsharded instance"
+	findsClaim        moveKind = "finds that its refused claim is there"
 	lateClaimArrives  moveKind = "has a claim arrive that it does not wait for any more"
 	releases          moveKind = "begins to release"
 	settleArrives     moveKind = "has its second try to claim arrive at the API server"

@@ -223,7 +223,7 @@ func (m *model) Due(s *state, _ int) bool {
 // Fault says that later moves do not depend on a move.
 func (m *model) Fault(e move) bool {
 	switch e.kind {
-	case starts, relabels, killed, pauses, terminated, losesClaim, losesRelease, losesStatus, outage, usurps, erases, restores, copies, records, cannotReadLease:
+	case starts, relabels, killed, pauses, terminated, losesClaim, losesRelease, losesStatus, claimRepeats, eraseRepeats, statusRepeats, claimIsDenied, outage, usurps, erases, restores, copies, records, cannotReadLease:
 		return true
 	default:
 		return false

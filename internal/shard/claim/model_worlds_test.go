@@ -28,6 +28,10 @@ func worlds() map[string]*model {
 			roles: []role{shardA, shardB}, start: []status{leading, leading},
 			labels: []label{labelA, labelB}, faults: faults{relabels: 3, losses: 2},
 		},
+		"Misled": {
+			roles: []role{shardA, shardB, unsharded}, start: []status{leading, leading, absent},
+			labels: []label{labelA, labelB}, faults: faults{relabels: 1, repeats: 2, denials: 1, losses: 1, writes: 1},
+		},
 		"Outage": {
 			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
 			labels: []label{labelA, labelB}, faults: faults{relabels: 2, outages: 1, stops: 1},
