@@ -66,7 +66,7 @@ func (u *unpacker) add(e entry, r io.Reader) error {
 	// The kernel cannot open a longer path, and the time to walk such a tree grows with the square of its
 	// depth.
 	if len(e.name) >= unix.PathMax {
-		return fmt.Errorf("the archive has a name with %d bytes: the limit is %d", len(e.name), unix.PathMax-1)
+		return fmt.Errorf("the module has a path with %d bytes: the limit is %d", len(e.name), unix.PathMax-1)
 	}
 
 	// os.Root confines all names. The meaning of two dots depends on links, so that they are
@@ -84,7 +84,7 @@ func (u *unpacker) add(e entry, r io.Reader) error {
 	}
 
 	if u.entries > u.maxEntries {
-		return fmt.Errorf("the archive has more than %d files, which is the limit", u.maxEntries)
+		return fmt.Errorf("the module has more than %d files, which is the limit", u.maxEntries)
 	}
 
 	if e.mode.IsDir() {
@@ -161,7 +161,7 @@ func (u *unpacker) file(name string, mode fs.FileMode, r io.Reader) error {
 // count counts bytes that were written, or will be in a copy of the directory.
 func (u *unpacker) count(n int64) error {
 	if u.bytes += n; u.bytes > u.maxBytes {
-		return fmt.Errorf("the archive has more than %d bytes, which is the limit", u.maxBytes)
+		return fmt.Errorf("the module has more than %d bytes, which is the limit", u.maxBytes)
 	}
 
 	return nil

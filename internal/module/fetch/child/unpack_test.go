@@ -139,26 +139,26 @@ func TestUnpack(t *testing.T) {
 			reason:  "All files together count.",
 			entries: []packed{file("a", "12345"), file("b", "123456")},
 			limits:  limits{2, 10},
-			err:     "the archive has more than 10 bytes",
+			err:     "the module has more than 10 bytes",
 		},
 		"TooManyBytesInLinks": {
 			reason:  "A copy of the module has a file for each hard link.",
 			entries: []packed{file("a", "123456"), hard("b", "a")},
 			tarOnly: true,
 			limits:  limits{2, 10},
-			err:     "the archive has more than 10 bytes",
+			err:     "the module has more than 10 bytes",
 		},
 		"TooManyFiles": {
 			reason:  "Empty files and directories count as well.",
 			entries: []packed{dir("a/", 0o755), file("b", ""), file("c", "")},
 			limits:  limits{2, 10},
-			err:     "the archive has more than 2 files",
+			err:     "the module has more than 2 files",
 		},
 		"TooManyParents": {
 			reason:  "So do directories without an entry.",
 			entries: []packed{file("a/b/c", "")},
 			limits:  limits{2, 10},
-			err:     "the archive has more than 2 files",
+			err:     "the module has more than 2 files",
 		},
 		"SameParent": {
 			reason:  "A directory without an entry counts once.",
@@ -169,7 +169,7 @@ func TestUnpack(t *testing.T) {
 		"LongName": {
 			reason:  "A longer name than the kernel allows makes a directory that is too deep to be read.",
 			entries: []packed{file(strings.Repeat("a/", unix.PathMax/2)+"b", "")},
-			err:     "the archive has a name with 4097 bytes",
+			err:     "the module has a path with 4097 bytes",
 		},
 	}
 
@@ -246,7 +246,7 @@ func TestUnpackDirectory(t *testing.T) {
 	}
 
 	err := copyDirectory(newRoot(t, filepath.Join(parent, "small")), src, limits{3, 100})
-	if err == nil || !strings.Contains(err.Error(), "the archive has more than 3 files") {
+	if err == nil || !strings.Contains(err.Error(), "the module has more than 3 files") {
 		t.Errorf("directory(...) of too many files: got %v", err)
 	}
 
