@@ -30,7 +30,7 @@ func worlds() map[string]*model {
 		},
 		"Misled": {
 			roles: []role{shardA, shardB, unsharded}, start: []status{leading, leading, absent},
-			labels: []label{labelA, labelB}, faults: faults{relabels: 1, repeats: 2, denials: 1, losses: 1, writes: 1},
+			labels: []label{labelA, labelB}, faults: faults{relabels: 1, repeats: 1, denials: 1, losses: 1, writes: 1},
 		},
 		"Outage": {
 			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
