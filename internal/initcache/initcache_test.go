@@ -7,10 +7,8 @@ package initcache
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,7 +19,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
-	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
 func TestRestore(t *testing.T) {
@@ -351,113 +348,5 @@ func TestModes(t *testing.T) {
 		if got := info.Mode().Perm(); got != want {
 			t.Errorf("mode of %q: want %o, got %o", name, want, got)
 		}
-	}
-}
-
-// TestCLI ensures that a CLI accepts the restored result of init of another directory, including
-// providers, modules and backend.
-func TestCLI(t *testing.T) {
-	t.Parallel()
-
-	mirror := program.Need(t, "PROVIDER_MIRROR")
-	config := filepath.Join(t.TempDir(), "cli.tfrc")
-	filesystem.Write(t, filepath.Dir(config), files{"cli.tfrc": fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror)})
-
-	module := files{
-		"main.tf":   "terraform {\n  backend \"local\" {\n    path = \"state\"\n  }\n}\nmodule \"a\" {\n  source = \"./a\"\n}\n",
-		"a/main.tf": `resource "time_static" "this" {}`,
-	}
-
-	for name, path := range program.CLIs(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			run := func(dir string, args ...string) {
-				cmd := exec.CommandContext(t.Context(), path, args...)
-				cmd.Dir = dir
-				cmd.Env = []string{"HOME=" + os.DevNull, "PATH=" + os.Getenv("PATH"), "TF_CLI_CONFIG_FILE=" + config, "CHECKPOINT_DISABLE=1"}
-
-				if out, err := cmd.CombinedOutput(); err != nil {
-					t.Fatalf("%s %q: %v: %s", name, args, err, out)
-				}
-			}
-
-			first, second := t.TempDir(), t.TempDir()
-			filesystem.Write(t, first, module)
-			filesystem.Write(t, second, module)
-
-			c := newCache(t)
-
-			run(first, "init", "-input=false", "-no-color")
-
-			if err := c.Store("key", first, first); err != nil {
-				t.Fatal(err)
-			}
-
-			if !c.Restore("key", second) {
-				t.Fatal("Restore(...): want true, got false")
-			}
-
-			run(second, "apply", "-auto-approve", "-input=false", "-no-color")
-		})
-	}
-}
-
-type files = filesystem.Files
-
-// initialized returns a result of init.
-func initialized() files {
-	return files{
-		".terraform.lock.hcl":                                 "lock",
-		".terraform/terraform.tfstate":                        "backend",
-		".terraform/modules/modules.json":                     "{}",
-		".terraform/modules/a/main.tf":                        "a",
-		".terraform/modules/a/link.tf":                        "-> main.tf",
-		".terraform/providers/r/h/a/1.0.0/linux_amd64/a_v1.0": "program",
-	}
-}
-
-// with returns the files and another one.
-func with(f files, name, content string) files {
-	f[name] = content
-
-	return f
-}
-
-func newCache(t *testing.T) *Cache {
-	t.Helper()
-
-	return New(filepath.Join(t.TempDir(), "cache"), func(bool) {})
-}
-
-// store stores the result of an init under a key, and returns its directory.
-func store(t *testing.T, c *Cache, key string, f files) string {
-	t.Helper()
-
-	dir := t.TempDir()
-	filesystem.Write(t, dir, f)
-
-	if err := c.Store(key, dir, dir); err != nil {
-		t.Fatal(err)
-	}
-
-	return dir
-}
-
-// setAge makes an entry older.
-func setAge(t *testing.T, c *Cache, key string, age time.Duration) {
-	t.Helper()
-
-	then := time.Now().Add(-age)
-	if err := os.Chtimes(c.entries.Path(key), then, then); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func expectEntries(t *testing.T, c *Cache, what string, want ...string) {
-	t.Helper()
-
-	if diff := cmp.Diff(want, filesystem.Names(t, c.entries.Dir), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("%s: -want, +got:\n%s", what, diff)
 	}
 }
