@@ -21,6 +21,9 @@ type kind[T any] struct {
 	// allowed describes the texts that parse accepts, for errors.
 	allowed string
 
+	// placeholder stands for a value in the help.
+	placeholder string
+
 	// ok says whether a value is within the limit, which is described for errors. It is nil without one.
 	ok    func(T) bool
 	limit string
@@ -43,7 +46,7 @@ func oneOf(texts ...string) kind[string] {
 		}
 
 		return s, nil
-	}, allowed: strings.Join(texts, " or ")}
+	}, allowed: strings.Join(texts, " or "), placeholder: strings.Join(texts, "|")}
 }
 
 // optional is the kind of a flag whose target stays nil unless the flag is set.
@@ -85,7 +88,7 @@ func (v *value[T]) String() string { return fmt.Sprint(*v.target) }
 func (v *value[T]) IsBoolFlag() bool { return v.noValue }
 
 func addFlag[T any](a *kingpin.Application, k kind[T], name, help string, target *T) *kingpin.FlagClause {
-	f := a.Flag(name, help)
+	f := a.Flag(name, help).PlaceHolder(k.placeholder)
 	f.SetValue(&value[T]{kind: k, flag: name, target: target})
 
 	return f

@@ -6,6 +6,7 @@ package app
 
 import (
 	"context"
+	"os"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -45,18 +47,42 @@ const (
 )
 
 func newConfig(o *Options) (*rest.Config, error) {
-	cfg, err := ctrl.GetConfig()
+	cfg, err := loadConfig()
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot load the configuration of the Kubernetes client: set KUBECONFIG, or run in a cluster")
+		return nil, err
 	}
 
-	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = float32(qpsOfWorker * o.MaxReconcileRate)
 	cfg.Burst = burstOfWorker * o.MaxReconcileRate
 	// The API server warns about the name of Crossplane's finalizers whenever one is written.
 	cfg.WarningHandlerWithContext = rest.NoWarnings{}
 
 	return cfg, nil
+}
+
+// loadConfig loads the configuration of the Kubernetes client: that of KUBECONFIG; else that of the pod; else
+// that in the home directory. GetConfig of controller-runtime does the same, but logs an error with a
+// stack before it returns one.
+func loadConfig() (*rest.Config, error) {
+	path := os.Getenv(clientcmd.RecommendedConfigPathEnvVar)
+	if path == "" {
+		if cfg, err := rest.InClusterConfig(); err == nil {
+			return cfg, nil
+		}
+	}
+
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
+
+	switch {
+	case err == nil:
+		return cfg, nil
+	case !clientcmd.IsEmptyConfig(err):
+		return nil, errors.Wrapf(err, "cannot load the configuration of the Kubernetes client: KUBECONFIG is %q", path)
+	case path == "":
+		return nil, errors.Errorf("no configuration of the Kubernetes client: this is no pod with a ServiceAccount, and there is no %s. Set KUBECONFIG to a file, or run in a cluster", clientcmd.RecommendedHomeFile)
+	default:
+		return nil, errors.Errorf("no configuration of the Kubernetes client: KUBECONFIG is %q, and no such file has one", path)
+	}
 }
 
 // newManager makes the manager, which holds the Lease of the instance.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -90,65 +91,88 @@ func ParseOptions(name string, args []string, out io.Writer) (*Options, error) {
 		o.Root = root
 	}
 
-	a := kingpin.New(filepath.Base(name), "Runs Terraform or OpenTofu for Crossplane.").DefaultEnvars()
-	a.UsageWriter(out)
-	a.ErrorWriter(out)
-	a.Version(Version())
-	a.HelpFlag.Short('h')
-	o.addFlags(a)
+	if slices.Equal(args, []string{"version"}) || slices.Equal(args, []string{"help"}) {
+		args = []string{"--" + args[0]}
+	}
 
-	if _, err := a.Parse(args); err != nil {
+	if _, err := o.program(name, out).app.Parse(args); err != nil {
 		return nil, err
 	}
 
 	return o, o.complete()
 }
 
-func (o *Options) addFlags(a *kingpin.Application) {
-	duration := kind[time.Duration]{parse: time.ParseDuration, allowed: "a duration such as 90s, 10m or 1h30m"}
+// program returns the program with its flags.
+func (o *Options) program(name string, out io.Writer) *help {
+	a := kingpin.New(filepath.Base(name), "Runs Terraform or OpenTofu for Crossplane. The command line takes precedence over the environment, and the environment over the default.").DefaultEnvars()
+	a.UsageWriter(out)
+	a.ErrorWriter(out)
+
+	a.Version(Version())
+	a.VersionFlag.NoEnvar()
+
+	h := &help{app: a, sections: []section{{title: "Help"}}}
+	a.HelpFlag.Short('h').NoEnvar().PreAction(func(*kingpin.ParseContext) error {
+		a.UsageTemplate(h.template())
+
+		return nil
+	})
+	o.addFlags(h)
+
+	return h
+}
+
+func (o *Options) addFlags(h *help) {
+	a := h.app
+	duration := kind[time.Duration]{parse: time.ParseDuration, allowed: "a duration such as 90s, 10m or 1h30m", placeholder: "DURATION"}
 	positiveDuration := duration.limited(func(d time.Duration) bool { return d > 0 }, "greater than 0")
 	nonNegativeDuration := duration.limited(func(d time.Duration) bool { return d >= 0 }, "0 or greater")
-	integer := kind[int]{parse: strconv.Atoi, allowed: "an integer"}
+	integer := kind[int]{parse: strconv.Atoi, allowed: "an integer", placeholder: "INTEGER"}
 	positiveInteger := integer.limited(func(n int) bool { return n >= 1 }, "1 or greater")
 	nonNegativeInteger := integer.limited(func(n int) bool { return n >= 0 }, "0 or greater")
 	boolean := kind[bool]{parse: strconv.ParseBool, allowed: "true or false", noValue: true}
 
-	addFlag(a, boolean, "debug", "Log debug messages.", &o.Debug).Short('d')
-	addFlag(a, oneOf("console", "json"), "log-encoding", "Encoding of the log: console or json.", &o.LogEncoding).Default("console")
-
-	addFlag(a, positiveDuration, "sync", "How often the cache is compared with what the controllers have seen.", &o.SyncInterval).Default("1h").Short('s')
-	addFlag(a, positiveDuration, "poll", "How often a Workspace that is up to date is checked for drift.", &o.PollInterval).Default("10m")
-	addFlag(a, nonNegativeDuration, "poll-jitter", "By how much polls differ from their interval, in either direction; at most a quarter of the interval.", &o.PollJitter).Default("1m")
-	addFlag(a, positiveDuration, "poll-state-metric", "How often the metrics of the state of all Workspaces are updated.", &o.PollStateMetricInterval).Default("5s")
-	addFlag(a, positiveDuration, "timeout", "Limit of all that one reconcile of a Workspace does outside of Kubernetes. A deletion has it twice.", &o.Timeout).Default("20m")
-	addFlag(a, nonNegativeDuration, "gc-interval", "How often working directories of deleted Workspaces are collected; 0 disables it.", &o.GCInterval).Default("1h")
-	addFlag(a, nonNegativeDuration, "shutdown-grace", "How long runs in progress may go on after SIGTERM before they are interrupted.", &o.ShutdownGrace).Default("15s")
-	addFlag(a, positiveInteger, "max-reconcile-rate", "How many Workspaces of a kind are created, changed or deleted at a time. There is one more worker for polls, unless --max-applies is lower.", &o.MaxReconcileRate).Default("1")
-	addFlag(a, nonNegativeInteger, "max-applies", "How many Workspaces of a kind are created, changed or deleted at a time, if that is less than --max-reconcile-rate; 0 is no further limit.", &o.MaxApplies).Default("0")
-
-	addFlag(a, optional(boolean), "leader-election", "Hold a Lease, so that one of several replicas is active. Default: in a cluster, if that is allowed.", &o.LeaderElection).Short('l').Envar("LEADER_ELECTION")
-	a.Flag("lease-namespace", "Namespace of the Lease. Default: the namespace of the pod.").Envar("POD_NAMESPACE").StringVar(&o.LeaseNamespace)
-	addFlag(a, duration, "lease-duration", "How long after its last sign of life an instance counts as dead. With the default, an unsharded instance without --leader-election counts as dead after 5m during an apply or destroy.", &o.Lease.Duration).Default(defaultLeaseDuration.String())
-	addFlag(a, duration, "lease-renew-deadline", "How long an instance tries to renew its Lease before it interrupts its runs and ends; at most three quarters of --lease-duration.", &o.Lease.RenewDeadline).Default("40s")
-	addFlag(a, duration, "lease-retry-period", "How often an instance renews its Lease, or tries to take it. A Workspace that waits for another instance is checked after five to ten of these periods.", &o.Lease.RetryPeriod).Default("2s")
-	// This flag is for tests: an unsharded instance uses five minutes.
-	addFlag(a, duration, "lease-apply-duration", "Duration of the Lease during an apply or destroy, if that is longer.", &o.Lease.ApplyDuration).Default("0s").Hidden().NoEnvar()
-	a.Flag("shard-name", "Serve the Workspaces with the label "+shard.LabelKey+"=NAME only. Turns leader election on.").Envar("SHARD_NAME").StringVar(&o.ShardName)
-	addFlag(a, boolean, "shard-catch-all", "Serve the Workspaces without the label "+shard.LabelKey+" only. Turns leader election on.", &o.ShardCatchAll).Envar("SHARD_CATCH_ALL")
-	a.Flag("shard-range", "Experimental: serve the range i/N (i from 0 to N-1) of the Workspaces without the label "+shard.LabelKey+". The API server selects them, and needs the feature gate ShardedListAndWatch. Turns leader election on.").Envar("SHARD_RANGE").StringVar(&o.ShardRange)
-	addFlag(a, boolean, "assign-shards", "Take part in the election of the instance that gives Workspaces without the label "+shard.LabelKey+" to the shards that run.", &o.AssignShards).Envar("ASSIGN_SHARDS")
-	addFlag(a, nonNegativeDuration, "shard-grace-period", "How long a shard that has released its Lease, or let it expire, keeps the Workspaces that were assigned to it.", &o.ShardGracePeriod).Default("1m")
+	h.begin("Shards")
+	a.Flag("shard-name", "Serve the Workspaces of one shard: those with the label "+shard.LabelKey+"=NAME. Turns leader election on.").PlaceHolder("NAME").Envar("SHARD_NAME").StringVar(&o.ShardName)
+	addFlag(a, boolean, "shard-catch-all", "Serve the Workspaces without the label "+shard.LabelKey+". Turns leader election on.", &o.ShardCatchAll).Envar("SHARD_CATCH_ALL").Default("false")
+	a.Flag("shard-range", "Experimental: serve the range i/N (i from 0 to N-1) of the Workspaces without the label "+shard.LabelKey+". The API server selects them, and needs the feature gate ShardedListAndWatch. Turns leader election on.").PlaceHolder("i/N").Envar("SHARD_RANGE").StringVar(&o.ShardRange)
+	addFlag(a, boolean, "assign-shards", "Take part in the election of the instance that assigns Workspaces without the label "+shard.LabelKey+" to the running shards.", &o.AssignShards).Envar("ASSIGN_SHARDS").Default("false")
+	addFlag(a, nonNegativeDuration, "shard-grace-period", "How long a shard whose Lease was released or has expired keeps the Workspaces that were assigned to it.", &o.ShardGracePeriod).Default("1m")
 	addFlag(a, positiveInteger, "assign-rate", "How many Workspaces are assigned or moved per second.", &o.AssignRate).Default("50")
 
-	addFlag(a, boolean, "no-cross-namespace-refs", "Refuse namespaced Workspaces that refer to a Flux source in another namespace.", &o.NoCrossNamespaceRefs)
-	addFlag(a, boolean, "enable-management-policies", "Honor spec.managementPolicies.", &o.EnableManagementPolicies).Default("true").Envar("ENABLE_MANAGEMENT_POLICIES")
-	addFlag(a, boolean, "enable-changelogs", "Send a change log entry for every create, update and delete.", &o.EnableChangeLogs).Envar("ENABLE_CHANGE_LOGS")
-	a.Flag("changelogs-socket-path", "Unix socket of the gRPC service that takes change logs.").Default("/var/run/changelogs/changelogs.sock").Envar("CHANGELOGS_SOCKET_PATH").StringVar(&o.ChangeLogsSocketPath)
-	addFlag(a, boolean, "enable-secret-cache", "Keep all Secrets of the cluster in memory instead of reading each when it is needed.", &o.EnableSecretCache).Default("true").Envar("ENABLE_SECRET_CACHE")
+	h.begin("Leases")
+	addFlag(a, optional(boolean), "leader-election", "Hold a Lease, so that only one of several replicas is active. The default is true in a cluster, if the provider has the right to write Leases.", &o.LeaderElection).Short('l').Envar("LEADER_ELECTION")
+	a.Flag("lease-namespace", "The namespace of the Leases. The default is the namespace of the pod.").PlaceHolder("NAMESPACE").Envar("POD_NAMESPACE").StringVar(&o.LeaseNamespace)
+	addFlag(a, duration, "lease-duration", "The time since the last renewal of its Lease after which an instance counts as dead; whole seconds, at least 2. With the default and without --leader-election, 5m during an apply or destroy of an unsharded instance.", &o.Lease.Duration).Default("60s")
+	addFlag(a, duration, "lease-renew-deadline", "How long an instance tries to renew its Lease before it interrupts its runs and ends; at least one second, at most three quarters of --lease-duration.", &o.Lease.RenewDeadline).Default("40s")
+	addFlag(a, duration, "lease-retry-period", "How often an instance renews its Lease, or as a standby tries to take it; at most half of --lease-renew-deadline. A Workspace that waits for another instance is checked after five to ten of these periods.", &o.Lease.RetryPeriod).Default("2s")
+	// This flag is for tests: an unsharded instance uses five minutes.
+	addFlag(a, duration, "lease-apply-duration", "Duration of the Lease during an apply or destroy, if that is longer.", &o.Lease.ApplyDuration).Default("0s").Hidden().NoEnvar()
 
-	a.Flag("cli", "Program to run: terraform, tofu, or the absolute path of one. Default: terraform, else tofu, whichever is found on PATH.").Envar("TERRAFORM_CLI").StringVar(&o.CLI)
-	a.Flag("metrics-bind-address", "Address of the metrics endpoint; 0 disables it.").Default(":8080").StringVar(&o.MetricsBindAddress)
-	a.Flag("health-probe-bind-address", "Address of the health endpoints; 0 disables them.").Default(":8081").StringVar(&o.HealthProbeBindAddress)
+	h.begin("Workspaces")
+	a.Flag("cli", "The program to run: terraform, tofu, or the absolute path of one. The default is terraform on PATH, else tofu.").PlaceHolder("PROGRAM").Envar("TERRAFORM_CLI").StringVar(&o.CLI)
+	addFlag(a, positiveDuration, "poll", "How often a Workspace that is up to date is planned.", &o.PollInterval).Default("10m")
+	addFlag(a, nonNegativeDuration, "poll-jitter", "The maximum time by which a poll is earlier or later, at most a quarter of the interval.", &o.PollJitter).Default("1m")
+	addFlag(a, positiveDuration, "timeout", "The time limit for all work of one reconcile, except requests to Kubernetes. A deletion has it twice.", &o.Timeout).Default("20m")
+	addFlag(a, positiveInteger, "max-reconcile-rate", "How many Workspaces of a kind are created, changed or deleted at the same time. There is one more worker for polls, unless --max-applies is lower.", &o.MaxReconcileRate).Default("1")
+	addFlag(a, nonNegativeInteger, "max-applies", "A lower limit than --max-reconcile-rate for the Workspaces of a kind that are created, changed or deleted at the same time. The remaining workers only poll. 0 is the value of --max-reconcile-rate.", &o.MaxApplies).Default("0")
+	addFlag(a, boolean, "enable-management-policies", "Honor spec.managementPolicies.", &o.EnableManagementPolicies).Default("true").Envar("ENABLE_MANAGEMENT_POLICIES")
+	addFlag(a, boolean, "no-cross-namespace-refs", "Refuse namespaced Workspaces that refer to a Flux source in another namespace.", &o.NoCrossNamespaceRefs).Default("false")
+
+	h.begin("Instance")
+	addFlag(a, nonNegativeDuration, "shutdown-grace", "How long runs may continue after SIGTERM before they are interrupted.", &o.ShutdownGrace).Default("15s")
+	addFlag(a, nonNegativeDuration, "gc-interval", "How often the provider deletes the working directories of deleted Workspaces, and secrets that killed runs have left. 0: only the secrets, once at start.", &o.GCInterval).Default("1h")
+	addFlag(a, positiveDuration, "sync", "The resync interval of the cache. A resync reconciles ProviderConfigs, and no Workspaces.", &o.SyncInterval).Default("1h").Short('s')
+	addFlag(a, boolean, "enable-secret-cache", "Read Secrets from a cache of all Secrets of the cluster. If false, read each Secret from the API server when it is needed.", &o.EnableSecretCache).Default("true").Envar("ENABLE_SECRET_CACHE")
+
+	h.begin("Observability")
+	a.Flag("metrics-bind-address", "The address of /metrics; 0 disables it.").PlaceHolder("ADDRESS").Default(":8080").StringVar(&o.MetricsBindAddress)
+	a.Flag("health-probe-bind-address", "The address of /healthz and /readyz; 0 disables them.").PlaceHolder("ADDRESS").Default(":8081").StringVar(&o.HealthProbeBindAddress)
+	addFlag(a, positiveDuration, "poll-state-metric", "How often the state metrics are updated.", &o.PollStateMetricInterval).Default("5s")
+	addFlag(a, boolean, "enable-changelogs", "Send an entry to the change log service for every create, update and delete.", &o.EnableChangeLogs).Envar("ENABLE_CHANGE_LOGS").Default("false")
+	a.Flag("changelogs-socket-path", "The Unix socket of that gRPC service.").PlaceHolder("PATH").Default("/var/run/changelogs/changelogs.sock").Envar("CHANGELOGS_SOCKET_PATH").StringVar(&o.ChangeLogsSocketPath)
+	addFlag(a, oneOf("console", "json"), "log-encoding", "The format of the log: console or json.", &o.LogEncoding).Default("console")
+	addFlag(a, boolean, "debug", "Log debug messages.", &o.Debug).Short('d').Default("false")
 }
 
 // complete completes the options, and validates those that depend on each other. Every error names

@@ -131,7 +131,12 @@ func TestBadInput(t *testing.T) {
 		"NoKubeconfig": {
 			reason: "There is no control plane to be guessed either.",
 			env:    map[string]string{"KUBECONFIG": filepath.Join(file, "kubeconfig")},
-			want:   []string{"KUBECONFIG"},
+			want:   []string{"KUBECONFIG", filepath.Join(file, "kubeconfig")},
+		},
+		"NoConfiguration": {
+			reason: "A user who tries the program sees one line, and no stack.",
+			env:    map[string]string{"KUBECONFIG": ""},
+			want:   []string{"Set KUBECONFIG", "run in a cluster"},
 		},
 	}
 
@@ -183,5 +188,29 @@ func TestBadInput(t *testing.T) {
 				t.Errorf("%s: want nothing on stdout, got:\n%s", tc.reason, stdout)
 			}
 		})
+	}
+}
+
+// TestHelpAndVersion runs the program with the arguments that need no cluster, no CLI and no other flag.
+func TestHelpAndVersion(t *testing.T) {
+	t.Parallel()
+
+	for arg, want := range map[string]string{
+		"--version": "provider-terraform ",
+		"version":   "provider-terraform ",
+		"--help":    "usage: ",
+		"-h":        "usage: ",
+		"help":      "usage: ",
+	} {
+		cmd := exec.CommandContext(t.Context(), shared.provider, arg)
+		cmd.Env = []string{"CROSSPLANE_TERRAFORM_PROVIDER_VERSION=v1", "CROSSPLANE_TERRAFORM_PROVIDER_HELP=v1"}
+
+		stderr := &bytes.Buffer{}
+		cmd.Stderr = stderr
+
+		out, err := cmd.Output()
+		if err != nil || stderr.Len() > 0 || !strings.HasPrefix(string(out), want) {
+			t.Errorf("%s: want a text that begins with %q, got %q, %q, %v", arg, want, out, stderr, err)
+		}
 	}
 }
