@@ -104,6 +104,9 @@ func (r *Resolver) read(ctx context.Context, mg resource.Managed) (commonv1beta1
 	for _, k := range Kinds() {
 		if c, ok := k.Object.(config); ok && k.Config.Kind == ref.Kind && k.Legacy() == legacy {
 			err := r.client.Get(ctx, ref.NamespacedName, c)
+			if kerrors.IsNotFound(err) {
+				return commonv1beta1.ProviderConfigSpec{}, &missingError{error: err, text: r.explainMissing(ctx, k, ref, mg.GetNamespace())}
+			}
 
 			return c.GetProviderConfigSpec(), errors.Wrap(err, "cannot get provider config")
 		}

@@ -133,3 +133,61 @@ func TestResolveDeleted(t *testing.T) {
 		t.Errorf("Resolve(...): want %v, got %v", errBoom, err)
 	}
 }
+
+// TestMissing refers to ProviderConfigs that do not exist.
+func TestMissing(t *testing.T) {
+	t.Parallel()
+
+	s := runtime.NewScheme()
+	if err := apis.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+
+	in := func(namespace, name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: name}
+	}
+	kube := fake.NewClientBuilder().WithScheme(s).WithObjects(
+		&namespacedv1beta1.ProviderConfig{ObjectMeta: in("a", "mail")},
+		&namespacedv1beta1.ProviderConfig{ObjectMeta: in("a", "default")},
+		&namespacedv1beta1.ProviderConfig{ObjectMeta: in("b", "elsewhere")},
+		&namespacedv1beta1.ClusterProviderConfig{ObjectMeta: in("", "shared")},
+	).Build()
+
+	modern := func(namespace, kind, name string) resource.Managed {
+		ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "ws", UID: "uid"}}
+		ws.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: kind, Name: name})
+
+		return ws
+	}
+
+	legacy := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "ws", UID: "uid"}}
+	legacy.SetProviderConfigReference(&xpv2.Reference{Name: "shared"})
+
+	cases := map[string]struct {
+		reason string
+		mg     resource.Managed
+		want   string
+	}{
+		"Typo":    {reason: "Those of the namespace are named.", mg: modern("a", "ProviderConfig", "defualt"), want: `no ProviderConfig "defualt" in namespace a; there are: default, mail`},
+		"Kind":    {reason: "The name is that of the other kind.", mg: modern("a", "ClusterProviderConfig", "mail"), want: `no ClusterProviderConfig "mail"; there is a ProviderConfig of this name: set spec.providerConfigRef.kind`},
+		"Cluster": {reason: "The name is that of a kind without a namespace.", mg: modern("c", "ProviderConfig", "shared"), want: `no ProviderConfig "shared" in namespace c; there is a ClusterProviderConfig of this name: set spec.providerConfigRef.kind`},
+		"Foreign": {reason: "Those of another namespace cannot be used.", mg: modern("a", "ClusterProviderConfig", "elsewhere"), want: `no ClusterProviderConfig "elsewhere"; there are: shared`},
+		"None":    {reason: "There is none at all, of this group.", mg: legacy, want: `no ProviderConfig "shared"; there is none`},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			_, err := NewResolver(kube).Resolve(t.Context(), tc.mg)
+			if err == nil || err.Error() != tc.want {
+				t.Errorf("%s\nResolve(...): want %q, got %v", tc.reason, tc.want, err)
+			}
+
+			// It may be retried like any other object that is missing.
+			if !kerrors.IsNotFound(err) {
+				t.Errorf("%s\nResolve(...): want NotFound, got %v", tc.reason, err)
+			}
+		})
+	}
+}

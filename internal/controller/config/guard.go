@@ -6,11 +6,12 @@ package config
 
 import (
 	"context"
-	"strings"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -30,6 +31,9 @@ import (
 // reasonAccount is the reason of Events of the stock reconciler.
 const reasonAccount event.Reason = "UsageAccounting"
 
+// stockBlocked is the text of the stock reconciler about a ProviderConfig that is used.
+const stockBlocked = "Blocking deletion while usages still exist"
+
 // A guard is the client of the stock reconciler. That reconciler updates a ProviderConfig that is
 // being deleted only to remove its finalizer, when the cache has no usage of it. The guard
 // refuses that update while the API server has a user of the ProviderConfig. The reconciler then
@@ -37,7 +41,8 @@ const reasonAccount event.Reason = "UsageAccounting"
 //
 // The reconciler updates any other ProviderConfig, and writes each status, whenever it counts the
 // users. The guard leaves out what changes nothing: during the creation of many Workspaces these
-// would be more than one request for each of them.
+// would be more than one request for each of them. It also names the Workspaces for which a
+// deletion waits.
 type guard struct {
 	client.Client
 
@@ -90,6 +95,12 @@ type guardedStatus struct {
 
 // Update the status of a ProviderConfig, if it has changed.
 func (s *guardedStatus) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
+	if pc, ok := o.(resource.ProviderConfig); ok && pc.GetCondition(xpproviderconfig.TypeTerminating).Message == stockBlocked {
+		if err := s.guard.nameUsers(ctx, pc); err != nil {
+			return err
+		}
+	}
+
 	if s.guard.isCached(ctx, o) {
 		return nil
 	}
@@ -97,27 +108,62 @@ func (s *guardedStatus) Update(ctx context.Context, o client.Object, opts ...cli
 	return s.SubResourceWriter.Update(ctx, o, opts...)
 }
 
-// checkUnused returns an error if pc has a user. If that is a Workspace without a usage, the
-// status names it.
+// nameUsers makes the condition of a used ProviderConfig, and an Event, name the Workspaces that use it.
+// The usages in the cache have no names.
+func (g *guard) nameUsers(ctx context.Context, pc resource.ProviderConfig) error {
+	users, err := g.users(ctx, pc)
+	if err != nil || len(users) == 0 {
+		return err
+	}
+
+	blocked := blockedBy(users)
+	g.recorder.Event(pc, event.Warning(reasonAccount, errors.New(blocked.Message)))
+
+	// The stock reconciler has replaced the condition. With another time, each write would cause the next
+	// reconcile.
+	cached, ok := g.kind.Object.DeepCopyObject().(resource.ProviderConfig)
+	if ok && g.Get(ctx, client.ObjectKeyFromObject(pc), cached) == nil {
+		if c := cached.GetCondition(blocked.Type); c.Equal(blocked) {
+			blocked = c
+		}
+	}
+
+	pc.SetConditions(blocked)
+
+	return nil
+}
+
+// blockedBy returns the condition of a ProviderConfig whose deletion waits for Workspaces.
+func blockedBy(users []string) xpv2.Condition {
+	text := "Deletion waits for the Workspace that uses it: "
+	if n := len(users); n > 1 {
+		text = fmt.Sprintf("Deletion waits for the %d Workspaces that use it: ", n)
+	}
+
+	return xpproviderconfig.Terminating().WithMessage(text + providerconfig.Enumerate(users))
+}
+
+// checkUnused returns an error if pc has a user. If these are Workspaces without a usage, the
+// status names them.
 func (g *guard) checkUnused(ctx context.Context, pc resource.ProviderConfig) error {
-	used, err := g.inUse(ctx, pc)
+	users, err := g.users(ctx, pc)
 	if err != nil {
 		return err
 	}
 
 	// Another instance may just have recorded a usage. The finalizer must stay while a Workspace
 	// starts to use the ProviderConfig.
-	if used {
+	if len(users) > 0 {
 		return errors.New("there is a usage that is not in the cache yet")
 	}
 
-	user, err := g.referrer(ctx, pc)
-	if err != nil || user == "" {
+	users, err = g.referrers(ctx, pc)
+	if err != nil || len(users) == 0 {
 		return err
 	}
 
-	err = errors.Errorf("Blocking deletion while Workspace %s refers to it", user)
-	blocked := xpproviderconfig.Terminating().WithMessage(err.Error())
+	blocked := blockedBy(users)
+	err = errors.New(blocked.Message)
 
 	if pc.GetUsers() == 0 && pc.GetCondition(xpproviderconfig.TypeTerminating).Equal(blocked) {
 		return err
@@ -130,8 +176,8 @@ func (g *guard) checkUnused(ctx context.Context, pc resource.ProviderConfig) err
 	return errors.Join(err, errors.Wrap(g.Status().Update(ctx, pc), "cannot update ProviderConfig status"))
 }
 
-// inUse says whether the API server has a usage of pc with a controller.
-func (g *guard) inUse(ctx context.Context, pc resource.ProviderConfig) (bool, error) {
+// users returns the names of the Workspaces of which the API server has a usage of pc.
+func (g *guard) users(ctx context.Context, pc resource.ProviderConfig) ([]string, error) {
 	l := &metav1.PartialObjectMetadataList{}
 	l.SetGroupVersionKind(g.kind.UsageList)
 
@@ -144,37 +190,47 @@ func (g *guard) inUse(ctx context.Context, pc resource.ProviderConfig) (bool, er
 
 	// Usages have no finalizer: their definition may be gone before a ProviderConfig is.
 	if listing.IsGone(ctx, g.live, g.kind.ProviderConfigKinds.Usage, err) {
-		return false, nil
+		return nil, nil
 	}
 
 	if err != nil {
-		return false, errors.Wrap(err, "cannot list ProviderConfigUsages")
+		return nil, errors.Wrap(err, "cannot list ProviderConfigUsages")
 	}
 
+	var users []string
+
 	for i := range l.Items {
-		if metav1.GetControllerOfNoCopy(&l.Items[i]) != nil {
-			return true, nil
+		if c := metav1.GetControllerOfNoCopy(&l.Items[i]); c != nil {
+			users = append(users, providerconfig.NameOf(l.Items[i].GetNamespace(), c.Name))
 		}
 	}
 
-	return false, nil
+	return users, nil
 }
 
-// referrer returns a Workspace that refers to pc and may have something to destroy, or an empty
-// string. In a namespace that is being deleted, usages disappear at any time and cannot be
+// referrers returns the Workspaces that refer to pc and may have something to destroy. In a namespace that is being deleted, usages disappear at any time and cannot be
 // recorded again, while Workspaces still need their ProviderConfig for their deletion.
-func (g *guard) referrer(ctx context.Context, pc resource.ProviderConfig) (string, error) {
+func (g *guard) referrers(ctx context.Context, pc resource.ProviderConfig) (referrers []string, err error) {
 	ref := providerconfig.Ref{Kind: g.kind.Config.Kind, NamespacedName: client.ObjectKeyFromObject(pc)}
 	users := g.kind.Config.GroupVersion().WithKind(clusterv1beta1.WorkspaceKind)
-	user := ""
 
-	_, err := listing.EachObject(ctx, g.live, users, g.kind.Users, func(ws resource.Managed) error {
+	_, err = listing.EachObject(ctx, g.live, users, g.kind.Users, func(ws resource.Managed) error {
 		if providerconfig.RefOf(ws) == ref && meta.FinalizerExists(ws, managed.FinalizerName) {
-			user = strings.TrimPrefix(client.ObjectKeyFromObject(ws).String(), "/")
+			referrers = append(referrers, providerconfig.NameOf(ws.GetNamespace(), ws.GetName()))
 		}
 
 		return nil
 	}, client.InNamespace(pc.GetNamespace()))
 
-	return user, errors.Wrap(err, "cannot list Workspaces")
+	return referrers, errors.Wrap(err, "cannot list Workspaces")
+}
+
+// A stockRecorder leaves out the Event of the stock reconciler that names no Workspace: see nameUsers.
+type stockRecorder struct{ event.Recorder }
+
+// Event records an Event.
+func (r stockRecorder) Event(o runtime.Object, e event.Event) {
+	if e.Message != stockBlocked {
+		r.Recorder.Event(o, e)
+	}
 }

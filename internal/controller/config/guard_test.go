@@ -133,8 +133,8 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// TestInUse has one usage on the API server. In some cases it is that of another ProviderConfig.
-func TestInUse(t *testing.T) {
+// TestUsers has one usage on the API server. In some cases it is that of another ProviderConfig.
+func TestUsers(t *testing.T) {
 	t.Parallel()
 
 	one, all := namespacedv1beta1.ProviderConfigGroupVersionKind, namespacedv1beta1.ClusterProviderConfigGroupVersionKind
@@ -211,21 +211,26 @@ func TestInUse(t *testing.T) {
 
 				g := &guard{live: newClient(t).WithObjects(u).Build(), kind: kind}
 
-				got, err := g.inUse(t.Context(), pc)
+				got, err := g.users(t.Context(), pc)
 				if err != nil {
 					t.Fatal(err)
 				}
 
-				if got != tc.want {
-					t.Errorf("%s\ninUse(...): want %t, got %t", tc.reason, tc.want, got)
+				var want []string
+				if tc.want {
+					want = []string{providerconfig.NameOf(u.GetNamespace(), "ws")}
+				}
+
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s\nusers(...): -want, +got:\n%s", tc.reason, diff)
 				}
 			})
 		}
 	}
 }
 
-// TestInUseGone has no kind of usages: its definition was deleted before the ProviderConfig.
-func TestInUseGone(t *testing.T) {
+// TestUsersGone has no kind of usages: its definition was deleted before the ProviderConfig.
+func TestUsersGone(t *testing.T) {
 	t.Parallel()
 
 	notFound := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{}, "", "", 0, true)
@@ -260,8 +265,8 @@ func TestInUseGone(t *testing.T) {
 				},
 			}).Build()}
 
-			if used, err := g.inUse(t.Context(), &clusterv1beta1.ProviderConfig{}); used || !errors.Is(err, tc.want) {
-				t.Errorf("%s\ninUse(...): want %v, got %t, %v", tc.reason, tc.want, used, err)
+			if users, err := g.users(t.Context(), &clusterv1beta1.ProviderConfig{}); users != nil || !errors.Is(err, tc.want) {
+				t.Errorf("%s\nusers(...): want %v, got %v, %v", tc.reason, tc.want, users, err)
 			}
 		})
 	}
@@ -300,7 +305,7 @@ func TestBlocked(t *testing.T) {
 		}
 	}
 
-	want := xpproviderconfig.Terminating().WithMessage("Blocking deletion while Workspace ns/ws refers to it")
+	want := xpproviderconfig.Terminating().WithMessage("Deletion waits for the Workspace that uses it: ns/ws")
 	if got := pc.GetCondition(want.Type); !got.Equal(want) {
 		t.Errorf("condition: want %+v, got %+v", want, got)
 	}
@@ -335,5 +340,60 @@ func TestRefused(t *testing.T) {
 		if diff := cmp.Diff(want, events.events); diff != "" {
 			t.Errorf("events of a ProviderConfig that was deleted at %v: -want, +got:\n%s", deleted, diff)
 		}
+	}
+}
+
+// TestNamedUsers ensures that people are told which Workspaces use a ProviderConfig that is deleted, and that
+// the same users are written once.
+func TestNamedUsers(t *testing.T) {
+	t.Parallel()
+
+	pc := &namespacedv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "config", Finalizers: []string{finalizer}, DeletionTimestamp: new(metav1.Now())}}
+	kind := providerconfig.Kinds()[1]
+	objects := []client.Object{pc}
+
+	for _, name := range []string{"g", "f", "e", "d", "c", "b", "a"} {
+		u := &namespacedv1beta1.ProviderConfigUsage{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "uid-" + name, Labels: map[string]string{xpv2.LabelKeyProviderName: "config", xpv2.LabelKeyProviderKind: kind.Config.Kind},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Workspace", Name: name, UID: "uid", Controller: new(true)}},
+		}}
+		objects = append(objects, u)
+	}
+
+	kube := newClient(t).WithObjects(objects...).WithStatusSubresource(pc).Build()
+	events := &recorder{}
+	g := &guard{Client: kube, live: kube, kind: kind, recorder: events}
+
+	var versions []string
+
+	for range 2 {
+		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(pc), pc); err != nil {
+			t.Fatal(err)
+		}
+
+		// The stock reconciler replaces the condition each time.
+		stockRecorder{events}.Event(pc, event.Warning(reasonAccount, errors.New(stockBlocked)))
+		pc.SetUsers(7)
+		pc.SetConditions(xpproviderconfig.Terminating().WithMessage(stockBlocked))
+
+		if err := g.Status().Update(t.Context(), pc); err != nil {
+			t.Fatal(err)
+		}
+
+		versions = append(versions, pc.GetResourceVersion())
+	}
+
+	want := "Deletion waits for the 7 Workspaces that use it: ns/a, ns/b, ns/c, ns/d, ns/e, ... and 2 more"
+	if got := pc.GetCondition(xpproviderconfig.TypeTerminating); got.Message != want {
+		t.Errorf("condition: want %q, got %+v", want, got)
+	}
+
+	told := event.Warning(reasonAccount, errors.New(want))
+	if diff := cmp.Diff([]event.Event{told, told}, events.events); diff != "" {
+		t.Errorf("events: -want, +got:\n%s", diff)
+	}
+
+	if versions[0] != versions[1] {
+		t.Errorf("want one write, got the versions %v", versions)
 	}
 }

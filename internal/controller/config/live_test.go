@@ -80,6 +80,8 @@ func testInUseAtStart(t *testing.T, f *fixture) {
 	pc := f.config(t, "used", finalizer)
 	f.use(t, "user", pc)
 
+	user := f.usage("user", pc)
+
 	if err := f.kube.Delete(t.Context(), pc); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +95,7 @@ func testInUseAtStart(t *testing.T, f *fixture) {
 		}
 
 		// The first list of a cache may be older than the deletion.
-		if c := pc.GetCondition("Terminating"); c.Status != corev1.ConditionTrue || c.Reason != "InUse" || c.Message != "Blocking deletion while usages still exist" {
+		if c := pc.GetCondition("Terminating"); c.Status != corev1.ConditionTrue || c.Reason != "InUse" || c.Message != "Deletion waits for the Workspace that uses it: "+providerconfig.NameOf(user.GetNamespace(), "user") {
 			return errors.Errorf("condition of a ProviderConfig that is deleted and in use: %+v", c)
 		}
 
@@ -102,8 +104,14 @@ func testInUseAtStart(t *testing.T, f *fixture) {
 			return err
 		}
 
-		if !slices.ContainsFunc(events.Items, func(e corev1.Event) bool { return e.Reason == "UsageAccounting" && e.Type == corev1.EventTypeWarning }) {
+		if !slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
+			return e.Reason == "UsageAccounting" && e.Type == corev1.EventTypeWarning && e.Message == pc.GetCondition("Terminating").Message
+		}) {
 			return errors.Errorf("want an event, got %v", events.Items)
+		}
+
+		if slices.ContainsFunc(events.Items, func(e corev1.Event) bool { return e.Message == stockBlocked }) {
+			return errors.New("want no event without names")
 		}
 
 		return nil

@@ -68,7 +68,7 @@ func Setup(mgr manager.Manager, kind providerconfig.Kind, o controller.Options) 
 // normal and not logged as errors.
 func newReconciler(mgr manager.Manager, kind providerconfig.Kind, recorder event.Recorder, log logging.Logger) reconcile.Reconciler {
 	guarded := &guardedManager{Manager: mgr, guard: &guard{Client: mgr.GetClient(), live: mgr.GetAPIReader(), kind: kind, recorder: recorder}}
-	stock := xpproviderconfig.NewReconciler(guarded, kind.ProviderConfigKinds, xpproviderconfig.WithLogger(log), xpproviderconfig.WithRecorder(recorder))
+	stock := xpproviderconfig.NewReconciler(guarded, kind.ProviderConfigKinds, xpproviderconfig.WithLogger(log), xpproviderconfig.WithRecorder(stockRecorder{recorder}))
 
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		res, err := stock.Reconcile(ctx, req)
