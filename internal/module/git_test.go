@@ -135,7 +135,7 @@ func TestGitErrors(t *testing.T) {
 		"NoRef": {
 			reason:  "The message names the ref.",
 			address: web + "/repo?ref=none",
-			want:    `cannot fetch module "` + web + `/repo?ref=none": invalid ref: "none"`,
+			want:    `cannot fetch module "` + web + `/repo?ref=none": the repository has no branch, tag or commit "none"`,
 		},
 		"NoDirectory": {
 			reason:  "The message names the directory.",

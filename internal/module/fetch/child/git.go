@@ -67,7 +67,7 @@ func (g *gitGetter) Get(dst string, u *url.URL) error {
 		return err
 	}
 
-	if err := g.GitGetter.Get(dst, u); err != nil {
+	if err := g.clone(dst, u); err != nil {
 		return err
 	}
 
@@ -88,8 +88,20 @@ func (g *gitGetter) GetFile(dst string, u *url.URL) error {
 			return err
 		}
 
-		return g.GitGetter.Get(dst, u)
+		return g.clone(dst, u)
 	})
+}
+
+// clone clones a repository. The error of go-getter for a ref that does not exist says that it is invalid.
+func (g *gitGetter) clone(dst string, u *url.URL) error {
+	ref := u.Query().Get("ref")
+
+	err := g.GitGetter.Get(dst, u)
+	if err != nil && strings.Contains(err.Error(), "invalid ref: ") {
+		return fmt.Errorf("the repository has no branch, tag or commit %q", ref)
+	}
+
+	return err
 }
 
 // getRepositoryFile copies one file of a repository to dst. get clones the repository. The getters of
