@@ -189,8 +189,8 @@ resource "terraform_data" "x" {
 		// Both fail in any order; the message has one.
 		want := make([]string, 0, 2)
 		for _, address := range []string{"terraform_data.x[0]", "terraform_data.x[1]"} {
-			want = append(want, `local-exec provisioner error: Error running command 'echo out; echo err >&2; exit 3': exit status 3. `+
-				`Output: out err (with `+address+`, on main.tf line 4, in resource "terraform_data" "x")`)
+			want = append(want, `main.tf:4: `+address+`: local-exec provisioner error: Error running command 'echo out; echo err >&2; exit 3': exit status 3. `+
+				`Output: out err`)
 		}
 
 		if err == nil || err.Error() != strings.Join(want, "; ") {
@@ -256,7 +256,7 @@ resource "terraform_data" "x" {
 		mustApply(t, c, ws)
 
 		_, err := c.Destroy(t.Context(), ws, nil, nil)
-		if err == nil || !strings.Contains(err.Error(), "prevent_destroy") || !strings.HasSuffix(err.Error(), "(on main.tf line 2)") {
+		if err == nil || !strings.Contains(err.Error(), "prevent_destroy") || !strings.HasPrefix(err.Error(), "main.tf:2: ") {
 			t.Errorf("want the reason and the place, got %v", err)
 		}
 

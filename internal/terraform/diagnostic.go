@@ -24,31 +24,24 @@ type Diagnostic struct {
 	Context string // The block that the line is in: resource "aws_vpc" "main".
 }
 
-// String returns the diagnostic as one line.
+// String returns the diagnostic as one line: first the place, and then the cause, because tools such as
+// crossplane beta trace show the end of a message.
 func (d Diagnostic) String() string {
-	text := oneLine(d.Summary)
-	if detail := oneLine(d.Detail); detail != "" {
-		text += ": " + detail
-	}
-
-	var where []string
-	if d.Address != "" {
-		where = append(where, "with "+oneLine(d.Address))
-	}
-
+	place := ""
 	if d.File != "" {
-		where = append(where, fmt.Sprintf("on %s line %d", oneLine(d.File), d.Line))
+		place = fmt.Sprintf("%s:%d", d.File, d.Line)
 	}
 
-	if d.Context != "" {
-		where = append(where, "in "+oneLine(d.Context))
+	var parts []string
+
+	// The address of a resource has all that the context of its line has.
+	for _, part := range []string{place, cmp.Or(d.Address, d.Context), d.Summary, d.Detail} {
+		if part = oneLine(part); part != "" {
+			parts = append(parts, part)
+		}
 	}
 
-	if len(where) > 0 {
-		text += " (" + strings.Join(where, ", ") + ")"
-	}
-
-	return text
+	return strings.Join(parts, ": ")
 }
 
 // says reports whether the summary or the detail contains one of the texts.

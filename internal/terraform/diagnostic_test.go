@@ -27,12 +27,12 @@ func TestDiagnosticString(t *testing.T) {
 				Summary: "Unsupported argument", Detail: "An argument named \"foo\"\nis not  expected here.\n",
 				File: "main.tf", Line: 3, Context: `resource "terraform_data" "x"`,
 			},
-			want: `Unsupported argument: An argument named "foo" is not expected here. (on main.tf line 3, in resource "terraform_data" "x")`,
+			want: `main.tf:3: resource "terraform_data" "x": Unsupported argument: An argument named "foo" is not expected here.`,
 		},
 		"Address": {
 			reason: "so is the resource",
 			d:      Diagnostic{Summary: "S", Detail: "D", Address: `m.x["a"]`, File: "m/x.tf", Line: 1},
-			want:   `S: D (with m.x["a"], on m/x.tf line 1)`,
+			want:   `m/x.tf:1: m.x["a"]: S: D`,
 		},
 		"NotFitForACondition": {
 			reason: "colors and broken text are taken out",

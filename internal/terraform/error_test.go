@@ -67,7 +67,7 @@ func TestErrorMessage(t *testing.T) {
 		"Stderr": {
 			reason: "a subcommand without JSON has them on stderr",
 			res:    result{code: 1, stderr: "\nError: S\n\n  on /tf/ws/main.tf line 1:\n\nIn /tf/ws/m/x.tf\n"},
-			want:   "S: In m/x.tf (on main.tf line 1)",
+			want:   "main.tf:1: S: In m/x.tf",
 		},
 		"NoDiagnostic": {
 			reason: "without any, the message has the last lines, except those of a log",

@@ -105,7 +105,7 @@ func TestInitOfInvalidConfiguration(t *testing.T) {
 		ws := newWorkspace(t, map[string]string{"main.tf": "output \"a\" { value =\n}\n"})
 		err := c.Init(t.Context(), ws, InitOptions{})
 
-		want := `Invalid expression: Expected the start of an expression, but found an invalid expression token. (on main.tf line 1, in output "a")`
+		want := `main.tf:1: output "a": Invalid expression: Expected the start of an expression, but found an invalid expression token.`
 		if err == nil || err.Error() != want {
 			t.Errorf("want %q, got %v", want, err)
 		}

@@ -148,15 +148,15 @@ func TestPlanFails(t *testing.T) {
 			"InvalidHCL": {
 				reason: "the error says what is wrong and where",
 				config: "resource \"terraform_data\" \"x\" {\n  foo = 1\n}\n",
-				want:   `Unsupported argument: An argument named "foo" is not expected here. (on main.tf line 2, in resource "terraform_data" "x")`,
+				want:   `main.tf:2: resource "terraform_data" "x": Unsupported argument: An argument named "foo" is not expected here.`,
 			},
 			"MissingVariables": {
 				reason: "the error has all problems",
 				config: "variable \"v\" {}\nvariable \"w\" {}\n",
-				want: `No value for required variable: The root module input variable "v" is not set, and has no default value. ` +
-					`Use a -var or -var-file command line argument to provide a value for this variable. (on main.tf line 1); ` +
-					`No value for required variable: The root module input variable "w" is not set, and has no default value. ` +
-					`Use a -var or -var-file command line argument to provide a value for this variable. (on main.tf line 2)`,
+				want: `main.tf:1: No value for required variable: The root module input variable "v" is not set, and has no default value. ` +
+					`Use a -var or -var-file command line argument to provide a value for this variable.; ` +
+					`main.tf:2: No value for required variable: The root module input variable "w" is not set, and has no default value. ` +
+					`Use a -var or -var-file command line argument to provide a value for this variable.`,
 			},
 			"UnknownArgument": {
 				reason: "an unknown argument",

@@ -105,7 +105,7 @@ output "o" { value = 1 }`})
 		filesystem.Write(t, ws.Dir, map[string]string{"main.tf": "foo {"})
 		_, err := c.PullState(t.Context(), ws)
 
-		want := `Unsupported block type: Blocks of type "foo" are not expected here. (on main.tf line 1); `
+		want := `main.tf:1: Unsupported block type: Blocks of type "foo" are not expected here.; `
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}

@@ -120,14 +120,14 @@ variable "who" {}
 resource "terraform_data" "only" { input = var.who }
 output "who" { value = terraform_data.only.output }
 `), withParameters(func(p *commonv1beta1.ModuleParameters) { p.PlanArgs = []string{"-var=who=plan"} }))
-	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "create failed", missing)
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, missing)
 
 	c.changeArguments(t, ws, "applyArgs", "-var=who=apply")
 	expectReady(t, c, ws)
 	expectOutputs(t, c, ws, map[string]string{"who": `"apply"`})
 
 	c.remove(t, ws)
-	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", missing)
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, missing)
 
 	c.changeArguments(t, ws, "destroyArgs", "-var=who=destroy")
 	expectGone(t, c, ws)

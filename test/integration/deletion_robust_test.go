@@ -55,7 +55,7 @@ func TestDeletionOfBroken(t *testing.T) {
 		expectGone(t, c, nothing)
 
 		c.remove(t, something)
-		expectCondition(t, c, something, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "varFiles[0]", "couldn't find key "+values.Key+" in Secret "+ns+"/"+values.Name, "restore what is missing")
+		expectCondition(t, c, something, xpv2.TypeSynced, corev1.ConditionFalse, "varFiles[0]", "couldn't find key "+values.Key+" in Secret "+ns+"/"+values.Name, "restore what is missing")
 		expectDone(t, e, "created")
 
 		c.patch(t, secret, map[string]any{"stringData": map[string]any{values.Key: `greeting = "bye"`}})
@@ -130,7 +130,7 @@ func TestDeletionOfBroken(t *testing.T) {
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
 
 		c.remove(t, ws)
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "Unclosed configuration block")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Unclosed configuration block")
 		expectReadable(t, ws.GetCondition(xpv2.TypeSynced))
 		expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonDeleting)
 		// Once more, because the first try may have changed something.

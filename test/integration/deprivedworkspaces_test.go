@@ -97,7 +97,7 @@ func (d *deprived) createLost(t *testing.T) workspace.Workspace {
 // expectServes waits until the instance has reconciled a new Workspace.
 func (d *deprived) expectServes(t *testing.T) {
 	t.Helper()
-	expectCondition(t, d.c, d.createLost(t), xpv2.TypeSynced, corev1.ConditionFalse, "cannot get provider config")
+	expectCondition(t, d.c, d.createLost(t), xpv2.TypeSynced, corev1.ConditionFalse, "no ProviderConfig ")
 }
 
 // blocked creates a Workspace. With the right it becomes Ready, and was created once.
@@ -139,7 +139,7 @@ func movedToOtherConfig(t *testing.T, d *deprived) {
 	t.Helper()
 
 	ws := d.createLost(t)
-	expectCondition(t, d.c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot get provider config")
+	expectCondition(t, d.c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "no ProviderConfig ")
 
 	cfg := d.c.createConfig(t, namespacedScope, d.ns, withoutBackend())
 

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
@@ -162,6 +164,7 @@ resource "terraform_data" "guest" {
 
 		ws := c.createManaged(t, namespacedScope, ns, policyRefused(), inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
 		expect(t, ws, corev1.EventTypeWarning, "CannotUseInvalidManagementPolicy")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "spec.managementPolicies is [Create, Update], which is not supported. Similar and supported: [Observe, Create, Update]")
 	})
 }
 

@@ -100,7 +100,7 @@ func TestFailingUpdate(t *testing.T) {
 
 	// The same holds for a failure before the plan.
 	c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"entrypoint": "../elsewhere"}}})
-	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "connect failed")
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot use spec.forProvider.entrypoint")
 	expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse)
 
 	c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"entrypoint": nil}}})

@@ -99,7 +99,8 @@ func TestLostState(t *testing.T) {
 		c.changeModule(t, ws, moduleFile(t, "evidence.tf")+"\n")
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, lineage)
 		c.remove(t, ws)
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", lineage)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, lineage)
+		expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonDeleting)
 		expectExists(t, c, ws)
 
 		c.annotate(t, ws, acceptLostState, lineage)
@@ -233,7 +234,8 @@ func TestLostStateOfRestart(t *testing.T) {
 	}
 
 	c.remove(t, lost)
-	expectCondition(t, c, lost, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "is another one", acceptLostState)
+	expectCondition(t, c, lost, xpv2.TypeSynced, corev1.ConditionFalse, "is another one", acceptLostState)
+	expectReason(t, c, lost, xpv2.TypeReady, xpv2.ReasonDeleting)
 	expectDone(t, e, "created")
 
 	c.remove(t, kept)

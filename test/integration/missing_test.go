@@ -77,11 +77,6 @@ func TestMissingReference(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			step := "connect failed"
-			if len(tc.varFiles) > 0 {
-				step = "observe failed"
-			}
-
 			spec := withoutBackend()
 			if tc.credentials != nil {
 				spec.Credentials = append(spec.Credentials, *tc.credentials)
@@ -89,7 +84,7 @@ func TestMissingReference(t *testing.T) {
 
 			cfg := c.createConfig(t, namespacedScope, ns, spec)
 			ws := c.createReferring(t, namespacedScope, ns, tc.references, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, append(tc.want, step)...)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, tc.want...)
 			expectRuns(t, i, ws, []string{}...)
 		})
 	}

@@ -135,7 +135,8 @@ func TestOwner(t *testing.T) {
 		c.patch(t, stateSecret(ws, one, suffix), map[string]any{"data": state.Data})
 
 		c.remove(t, ws)
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed", "is another one", acceptLostState+"="+lineage)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is another one", acceptLostState+"="+lineage)
+		expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonDeleting)
 		expectAnotherRun(t, i, ws, "state pull")
 		expectDone(t, theirs, "created")
 

@@ -6,6 +6,7 @@ package integration
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -72,7 +73,8 @@ func TestMissingConfig(t *testing.T) {
 	eachConfig(t, func(t *testing.T, s scope, newConfig func(string, configSpec) client.Object) {
 		cfg := newConfig(ns, withoutBackend())
 		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "connect failed", "cannot get provider config", cfg.GetName(), "not found")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "no ", "ProviderConfig "+strconv.Quote(cfg.GetName()))
+		expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonUnavailable)
 
 		c.create(t, cfg)
 		expectReady(t, c, ws)

@@ -25,12 +25,11 @@ const (
 )
 
 // expectFailure waits until the Workspace is not Synced because of a failure of the step
-// with the supplied reason, and has an event that says so.
+// with the supplied reason, and has an event with the same message.
 func expectFailure(t *testing.T, c *cluster, ws workspace.Workspace, reason, text string) {
 	t.Helper()
 
-	step := map[string]string{connectReason: "connect failed: ", observeReason: "observe failed: "}[reason]
-	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, step, text)
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, text)
 	eventually(t, func() error {
 		events, err := c.eventsOf(t, ws)
 		if err != nil {
@@ -38,7 +37,7 @@ func expectFailure(t *testing.T, c *cluster, ws workspace.Workspace, reason, tex
 		}
 
 		for _, e := range events {
-			if e.Reason == reason {
+			if e.Reason == reason && e.Message == ws.GetCondition(xpv2.TypeSynced).Message {
 				return nil
 			}
 		}

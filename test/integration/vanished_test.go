@@ -57,7 +57,8 @@ func TestDeletionWithoutSource(t *testing.T) {
 	expectGone(t, c, stateSecret(nothing, ns, suffix))
 
 	c.remove(t, withoutDisk)
-	expectCondition(t, c, withoutDisk, xpv2.TypeSynced, corev1.ConditionFalse, "delete failed: cannot ")
+	expectCondition(t, c, withoutDisk, xpv2.TypeSynced, corev1.ConditionFalse, "cannot ")
+	expectReason(t, c, withoutDisk, xpv2.TypeReady, xpv2.ReasonDeleting)
 	expectAnotherRun(t, second, withoutDisk, "state pull")
 	expectExists(t, c, withoutDisk)
 	expectExists(t, c, stateSecret(withoutDisk, ns, suffix))

@@ -91,7 +91,11 @@ func mayPass(err error) bool {
 
 // A managedClient is the client of the managed reconciler. It changes how that reconciler writes
 // statuses and connection Secrets: it has no options for that.
-type managedClient struct{ client.Client }
+type managedClient struct {
+	client.Client
+
+	cache client.Reader
+}
 
 // Create an object. A Secret that is too large is refused with the names of its largest keys: the
 // API server would not name them.
@@ -148,19 +152,56 @@ func (e finalError) As(target any) bool { return errors.As(e.err, target) }
 
 // Status returns a writer of statuses.
 func (c managedClient) Status() client.SubResourceWriter {
-	return managedStatusWriter{c.Client.Status()}
+	return managedStatusWriter{c.Client.Status(), c.cache}
 }
 
-type managedStatusWriter struct{ client.SubResourceWriter }
+type managedStatusWriter struct {
+	client.SubResourceWriter
+
+	cache client.Reader
+}
 
 // Update a status. The managed reconciler marks a resource that it has created as Creating: for most
 // resources, that was only the request. An apply is complete when it ends.
 func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
-	if ws, ok := o.(workspace.Workspace); ok && isCreated(ws) {
+	ws, ok := o.(workspace.Workspace)
+	if ok && isCreated(ws) {
 		ready(ws)
 	}
 
+	if ok && ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse {
+		w.explainFailure(ctx, ws)
+	}
+
 	return w.SubResourceWriter.Update(ctx, o, opts...)
+}
+
+// explainFailure makes the condition Synced begin with the cause, and adds the condition Ready if nothing was
+// observed yet: without it, tools show neither a value nor a reason.
+func (w managedStatusWriter) explainFailure(ctx context.Context, ws workspace.Workspace) {
+	if ws.GetCondition(xpv2.TypeReady).Status == corev1.ConditionUnknown {
+		ws.SetConditions(xpv2.Unavailable().WithMessage("Not observed yet: see Synced").WithObservedGeneration(ws.GetGeneration()))
+	}
+
+	synced := ws.GetCondition(xpv2.TypeSynced)
+
+	text := causeOf(ws, synced.Message)
+	if text == synced.Message {
+		return
+	}
+
+	synced.Message = text
+
+	// The managed reconciler has replaced the condition, whose text differed from its own. The time
+	// stays if the status does: with another time, each retry would write a status that says the same.
+	was, ok := ws.DeepCopyObject().(workspace.Workspace)
+	if ok && w.cache.Get(ctx, client.ObjectKeyFromObject(ws), was) == nil && was.GetUID() == ws.GetUID() {
+		if c := was.GetCondition(xpv2.TypeSynced); c.Status == synced.Status {
+			synced.LastTransitionTime = c.LastTransitionTime
+		}
+	}
+
+	ws.SetConditions(synced)
 }
 
 // isCreated says whether everything was created and published.

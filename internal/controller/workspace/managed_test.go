@@ -292,7 +292,7 @@ func TestSecretPatch(t *testing.T) {
 			ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "ws", UID: "uid"}}
 			ws.SetWriteConnectionSecretToReference(&xpv2.LocalSecretReference{Name: "outputs"})
 
-			_, err := managed.NewAPILocalSecretPublisher(managedClient{kube}, s).
+			_, err := managed.NewAPILocalSecretPublisher(managedClient{Client: kube}, s).
 				PublishConnection(t.Context(), ws, managed.ConnectionDetails{"key": []byte("new")})
 			if kerrors.IsForbidden(err) != tc.forbidden || (err != nil) != tc.forbidden {
 				t.Errorf("%s: want forbidden %t, got %v", tc.reason, tc.forbidden, err)
@@ -354,7 +354,7 @@ func TestSecretSize(t *testing.T) {
 			said := ""
 
 			s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "outputs"}, Data: tc.data}
-			if err := resource.NewAPIPatchingApplicator(managedClient{kube}).Apply(t.Context(), s); err != nil {
+			if err := resource.NewAPIPatchingApplicator(managedClient{Client: kube}).Apply(t.Context(), s); err != nil {
 				said = err.Error()
 			}
 
@@ -435,7 +435,7 @@ func TestReady(t *testing.T) {
 			r := newAttempt(t, with())
 			r.ws.Status = tc.ws.Status
 
-			if err := (managedClient{r.kube}).Status().Update(t.Context(), r.ws); err != nil {
+			if err := (managedClient{Client: r.kube, cache: r.kube}).Status().Update(t.Context(), r.ws); err != nil {
 				t.Fatal(err)
 			}
 

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// Texts of the managed reconciler about spec.managementPolicies.
+const (
+	policiesInvalid = "`spec.managementPolicies` is set to a "
+	policiesOff     = policiesInvalid + "non-default value but the feature is not enabled"
+)
+
+// A causeRecorder records the Events of the managed reconciler with the texts of causeOf.
+type causeRecorder struct{ event.Recorder }
+
+func (r causeRecorder) Event(o runtime.Object, e event.Event) {
+	if ws, ok := o.(workspace.Workspace); ok {
+		e.Message = causeOf(ws, e.Message)
+	}
+
+	r.Recorder.Event(o, e)
+}
+
+func (r causeRecorder) WithAnnotations(kvs ...string) event.Recorder {
+	return causeRecorder{r.Recorder.WithAnnotations(kvs...)}
+}
+
+// causeOf returns the cause in a text of the managed reconciler. It is without the step that the managed
+// reconciler puts in front: one cause may stop several steps, and the reason of the Event names the step. For
+// unsupported management policies it names those that are supported.
+func causeOf(ws workspace.Workspace, text string) string {
+	for _, step := range []string{"connect", "observe", "create", "update", "delete"} {
+		if cause, ok := strings.CutPrefix(text, step+" failed: "); ok {
+			return cause
+		}
+	}
+
+	p := ws.GetManagementPolicies()
+
+	switch {
+	case strings.HasPrefix(text, policiesOff):
+		return fmt.Sprintf("spec.managementPolicies is %s: this provider runs with --no-enable-management-policies, and supports only %s", policySet(p), policySet(xpv2.ManagementPolicies{xpv2.ManagementActionAll}))
+	case strings.HasPrefix(text, policiesInvalid):
+		return fmt.Sprintf("spec.managementPolicies is %s, which is not supported. Similar and supported: %s", policySet(p), strings.Join(similarPolicies(p), ", "))
+	default:
+		return text
+	}
+}
+
+// similarPolicies returns the supported sets of management policies from which p differs least.
+func similarPolicies(p xpv2.ManagementPolicies) []string {
+	if slices.Contains(p, xpv2.ManagementActionAll) {
+		return []string{policySet(xpv2.ManagementPolicies{xpv2.ManagementActionAll})}
+	}
+
+	actions := []xpv2.ManagementAction{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate, xpv2.ManagementActionDelete, xpv2.ManagementActionLateInitialize}
+	least := len(actions) + 1
+
+	var similar []string
+
+	// Each number is one set, except for the empty one, which pauses the Workspace.
+	for bits := 1; bits < 1<<len(actions); bits++ {
+		var set xpv2.ManagementPolicies
+
+		difference := 0
+
+		for i, a := range actions {
+			in := bits&(1<<i) != 0
+			if in {
+				set = append(set, a)
+			}
+
+			if in != slices.Contains(p, a) {
+				difference++
+			}
+		}
+
+		if difference > least || managed.NewManagementPoliciesResolver(true, set).Validate() != nil {
+			continue
+		}
+
+		if difference < least {
+			least, similar = difference, nil
+		}
+
+		similar = append(similar, policySet(set))
+	}
+
+	return similar
+}
+
+// policySet returns management policies as they are written in a manifest.
+func policySet(p xpv2.ManagementPolicies) string {
+	texts := make([]string, 0, len(p))
+	for _, a := range p {
+		if a == xpv2.ManagementActionAll {
+			texts = append(texts, `"*"`)
+		} else {
+			texts = append(texts, string(a))
+		}
+	}
+
+	return "[" + strings.Join(texts, ", ") + "]"
+}

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+)
+
+func TestCauseOf(t *testing.T) {
+	t.Parallel()
+
+	const (
+		observe, create, update, del = xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate, xpv2.ManagementActionDelete
+		late, all                    = xpv2.ManagementActionLateInitialize, xpv2.ManagementActionAll
+	)
+
+	invalid := func(enabled bool, p xpv2.ManagementPolicies) string {
+		err := managed.NewManagementPoliciesResolver(enabled, p).Validate()
+		if err == nil {
+			t.Fatalf("%v is supported", p)
+		}
+
+		return err.Error()
+	}
+
+	cases := map[string]struct {
+		reason   string
+		policies xpv2.ManagementPolicies
+		enabled  bool
+		text     string
+		want     string
+	}{
+		"Step":    {reason: "The step is not a part of the cause.", text: "connect failed: no Secret", want: "no Secret"},
+		"Another": {reason: "Only a step in front is left out.", text: "delete failed: create failed: x", want: "create failed: x"},
+		"None":    {reason: "Other texts stay.", text: "cannot add finalizer", want: "cannot add finalizer"},
+		"CreateOnly": {
+			reason: "The nearest set is named.", enabled: true, policies: xpv2.ManagementPolicies{create},
+			want: "spec.managementPolicies is [Create], which is not supported. Similar and supported: [Observe, Create]",
+		},
+		"NoObserve": {
+			reason: "All nearest sets are named.", enabled: true, policies: xpv2.ManagementPolicies{update, del},
+			want: "spec.managementPolicies is [Update, Delete], which is not supported. Similar and supported: " +
+				"[Observe, Update], [Observe, Delete], [Observe, Create, Update, Delete]",
+		},
+		"AllAndMore": {
+			reason: "All actions need no other.", enabled: true, policies: xpv2.ManagementPolicies{all, late},
+			want: `spec.managementPolicies is ["*", LateInitialize], which is not supported. Similar and supported: ["*"]`,
+		},
+		"Off": {
+			reason: "A flag of the provider forbids them.", policies: xpv2.ManagementPolicies{observe},
+			want: `spec.managementPolicies is [Observe]: this provider runs with --no-enable-management-policies, and supports only ["*"]`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if tc.text == "" {
+				tc.text = invalid(tc.enabled, tc.policies)
+			}
+
+			ws := with()
+			ws.Spec.ManagementPolicies = tc.policies
+
+			if diff := cmp.Diff(tc.want, causeOf(ws, tc.text)); diff != "" {
+				t.Errorf("%s\ncauseOf(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestExplainFailure writes a failure as the managed reconciler does, again and again.
+func TestExplainFailure(t *testing.T) {
+	t.Parallel()
+
+	r := newAttempt(t, with())
+	since := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second))
+
+	var written []clusterv1beta1.WorkspaceStatus
+
+	for range 2 {
+		failure := xpv2.ReconcileError(errors.New("observe failed: main.tf:1: broken"))
+		if len(written) == 0 {
+			failure.LastTransitionTime = since
+		}
+
+		r.ws.SetConditions(failure)
+
+		if err := (managedClient{Client: r.kube, cache: r.kube}).Status().Update(t.Context(), r.ws); err != nil {
+			t.Fatal(err)
+		}
+
+		r.ws = r.recorded(t)
+		written = append(written, r.ws.Status)
+	}
+
+	synced, ready := r.ws.GetCondition(xpv2.TypeSynced), r.ws.GetCondition(xpv2.TypeReady)
+	if synced.Message != "main.tf:1: broken" || !synced.LastTransitionTime.Equal(&since) {
+		t.Errorf("Synced: want the cause without a step, since %v, got %+v", since, synced)
+	}
+
+	if ready.Status != corev1.ConditionFalse || ready.Reason != xpv2.ReasonUnavailable || ready.Message != "Not observed yet: see Synced" {
+		t.Errorf("Ready: want False with a reason, got %+v", ready)
+	}
+
+	// The client of the package statusclient does not write the same status again.
+	if diff := cmp.Diff(written[0], written[1]); diff != "" {
+		t.Errorf("status of the same failure: -first, +second:\n%s", diff)
+	}
+}
