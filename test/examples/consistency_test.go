@@ -13,6 +13,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
@@ -62,6 +65,28 @@ func TestReadme(t *testing.T) {
 	for _, path := range regexp.MustCompile(`-[fk] (\S+)`).FindAllStringSubmatch(string(data), -1) {
 		if _, err := fs.Stat(repository, path[1]); err != nil {
 			t.Errorf("kubectl apply %s: %v", path[0], err)
+		}
+	}
+}
+
+// TestStateNames checks that a copy of an example in another namespace gets another state: its ProviderConfig is
+// that of its namespace, or its external name contains its namespace.
+func TestStateNames(t *testing.T) {
+	t.Parallel()
+
+	for _, m := range manifests(t) {
+		namespace := m.object.GetNamespace()
+		if m.object.GetKind() != "Workspace" || namespace == "" {
+			continue
+		}
+
+		kind, _, err := unstructured.NestedString(m.object.Object, "spec", "providerConfigRef", "kind")
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if name := meta.GetExternalName(m.object); kind != "ProviderConfig" && !strings.HasPrefix(name, namespace+"-") {
+			t.Errorf("%s: a Workspace of another namespace may have the same state: want a ProviderConfig, or an external name that begins with %q, got %q", m.file, namespace+"-", name)
 		}
 	}
 }
