@@ -95,9 +95,22 @@ func TestDefinitions(t *testing.T) {
 		}
 	)
 
-	secretName.Priority, servedBy.Priority, servedFor.Priority = 1, 1, 1
-	workspaces := []extv1.CustomResourceColumnDefinition{synced, ready, shard, age, servedBy, servedFor}
-	configs := []extv1.CustomResourceColumnDefinition{age, secretName}
+	secretName.Priority = 1
+	wide := []extv1.CustomResourceColumnDefinition{
+		servedBy, servedFor,
+		column("PLAN", "string", ".status.atProvider.plan.summary"),
+		column("DRIFTED", "string", ".status.conditions[?(@.type=='Drifted')].status"),
+		column("CONFIG", "string", ".spec.providerConfigRef.name"),
+		column("LAST-PLAN", "date", ".status.atProvider.lastPlanTime"),
+		column("MESSAGE", "string", ".status.conditions[?(@.type=='Synced')].message"),
+	}
+
+	for i := range wide {
+		wide[i].Priority = 1
+	}
+
+	workspaces := append([]extv1.CustomResourceColumnDefinition{synced, ready, shard, age}, wide...)
+	configs := []extv1.CustomResourceColumnDefinition{column("USERS", "integer", ".status.users"), age, secretName}
 
 	want := map[string]extv1.CustomResourceDefinitionSpec{
 		"workspaces.tf.upbound.io": definition("tf.upbound.io", "Workspace",
@@ -114,6 +127,15 @@ func TestDefinitions(t *testing.T) {
 			extv1.ClusterScoped, provider, configs, true),
 		"providerconfigusages.tf.m.upbound.io": definition("tf.m.upbound.io", "ProviderConfigUsage",
 			extv1.NamespaceScoped, provider, usages, false),
+	}
+
+	for name, short := range map[string]string{
+		"workspaces.tf.upbound.io": "tfws", "providerconfigs.tf.upbound.io": "tfpc",
+		"workspaces.tf.m.upbound.io": "tfmws", "providerconfigs.tf.m.upbound.io": "tfmpc", "clusterproviderconfigs.tf.m.upbound.io": "tfmcpc",
+	} {
+		d := want[name]
+		d.Names.ShortNames = []string{short}
+		want[name] = d
 	}
 
 	got := map[string]extv1.CustomResourceDefinitionSpec{}

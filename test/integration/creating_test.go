@@ -28,7 +28,7 @@ func TestCreating(t *testing.T) {
 	expectDone(t, e, "created")
 	expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse, "Applying: 1 to add, 0 to change, 0 to destroy")
 	expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonCreating)
-	expectPlan(t, c, ws, &commonv1beta1.PlanSummary{Add: 1})
+	expectPlan(t, c, ws, &commonv1beta1.PlanSummary{Add: 1, Summary: "+1 ~0 -0"})
 	expectEvent(t, c, ws, "PlannedChanges", "1 to add")
 
 	e.write(t, "gate", "")

@@ -38,13 +38,18 @@ type WorkspaceStatus struct {
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Cluster,categories={crossplane,managed,terraform}
+// +kubebuilder:resource:scope=Cluster,categories={crossplane,managed,terraform},shortName=tfws
 // +kubebuilder:printcolumn:name="SYNCED",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].status"
 // +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
 // +kubebuilder:printcolumn:name="SHARD",type="string",JSONPath=`.metadata.labels['terraform\.crossplane\.io/shard']`
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="SERVED-BY",type="string",JSONPath=".status.ownership.claim.holder",priority=1
 // +kubebuilder:printcolumn:name="SERVED-FOR",type="date",JSONPath=".status.ownership.claimedAt",priority=1
+// +kubebuilder:printcolumn:name="PLAN",type="string",JSONPath=".status.atProvider.plan.summary",priority=1
+// +kubebuilder:printcolumn:name="DRIFTED",type="string",JSONPath=".status.conditions[?(@.type=='Drifted')].status",priority=1
+// +kubebuilder:printcolumn:name="CONFIG",type="string",JSONPath=".spec.providerConfigRef.name",priority=1
+// +kubebuilder:printcolumn:name="LAST-PLAN",type="date",JSONPath=".status.atProvider.lastPlanTime",priority=1
+// +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].message",priority=1
 type Workspace struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -6,6 +6,7 @@ package v1beta1
 
 import (
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // WorkspaceObservation is the result of the last successful observation of a Workspace.
@@ -26,6 +27,12 @@ type WorkspaceObservation struct {
 	// RemoteSource is the address that the module was last fetched from.
 	// +optional
 	RemoteSource string `json:"remoteSource,omitempty"`
+
+	// LastPlanTime is the time of the plan whose result this status has. A later
+	// plan with the same result does not change it: that would be a write at each
+	// poll.
+	// +optional
+	LastPlanTime *metav1.Time `json:"lastPlanTime,omitempty"`
 
 	// Plan summarizes the changes that the last observation found. It is absent if
 	// there are none.
@@ -72,6 +79,11 @@ type PlanSummary struct {
 	// Import is the number of resources to import.
 	// +optional
 	Import int `json:"import,omitempty"`
+
+	// Summary has these numbers for a column of kubectl, without those of imports:
+	// +1 ~0 -2.
+	// +optional
+	Summary string `json:"summary,omitempty"`
 
 	// Drifted are addresses of resources that were changed outside of Terraform:
 	// the first ones, if there are many.

@@ -314,6 +314,10 @@ func (in *WorkspaceObservation) DeepCopyInto(out *WorkspaceObservation) {
 			(*out)[key] = *val.DeepCopy()
 		}
 	}
+	if in.LastPlanTime != nil {
+		in, out := &in.LastPlanTime, &out.LastPlanTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Plan != nil {
 		in, out := &in.Plan, &out.Plan
 		*out = new(PlanSummary)

@@ -103,6 +103,7 @@ func summarize(p *terraform.Plan) *commonv1beta1.PlanSummary {
 		Change:  p.Summary.Change,
 		Destroy: p.Summary.Destroy,
 		Import:  p.Summary.Import,
+		Summary: fmt.Sprintf("+%d ~%d -%d", p.Summary.Add, p.Summary.Change, p.Summary.Destroy),
 		Drifted: d[:min(len(d), maxDrifted)],
 	}
 }

@@ -73,6 +73,51 @@ func TestSummarizeNothing(t *testing.T) {
 	}
 }
 
+func TestSummary(t *testing.T) {
+	p := &terraform.Plan{Changes: true, Summary: terraform.Summary{Add: 1, Change: 2, Destroy: 30, Import: 4}}
+	if got, want := summarize(p).Summary, "+1 ~2 -30"; got != want {
+		t.Errorf("summarize(...).Summary: want %q, got %q", want, got)
+	}
+}
+
+// TestShowPlanTime ensures that the time of a plan alone causes no write.
+func TestShowPlanTime(t *testing.T) {
+	t.Parallel()
+
+	earlier, seen := metav1.NewTime(time.Unix(1, 0)), time.Unix(2, 0)
+	status := commonv1beta1.WorkspaceObservation{Checksum: "a", LastPlanTime: &earlier}
+
+	cases := map[string]struct {
+		reason string
+		before commonv1beta1.WorkspaceObservation
+		synced xpv2.Condition
+		at     time.Time
+		want   time.Time
+	}{
+		"Same":      {reason: "The plan has found nothing new.", before: status, synced: xpv2.ReconcileSuccess(), at: seen, want: earlier.Time},
+		"Changed":   {reason: "The rest of the status is written anyway.", before: commonv1beta1.WorkspaceObservation{LastPlanTime: &earlier}, synced: xpv2.ReconcileSuccess(), at: seen, want: seen},
+		"Recovered": {reason: "Synced is written anyway.", before: status, synced: xpv2.ReconcileError(errors.New("boom")), at: seen, want: seen},
+		"Now":       {reason: "The plan is that of this reconcile.", before: status, synced: xpv2.Condition{}, want: time.Unix(3, 0)},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, with())
+			r.now = func() time.Time { return time.Unix(3, 0) }
+			r.ws.SetObservation(status)
+			r.ws.SetConditions(tc.synced)
+
+			r.showPlanTime(r.ws, tc.before, tc.at)
+
+			if got := r.ws.GetObservation().LastPlanTime; !got.Time.Equal(tc.want) {
+				t.Errorf("\n%s\nlastPlanTime: want %v, got %v", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
 func TestIsNews(t *testing.T) {
 	plan := &commonv1beta1.PlanSummary{Add: 1}
 

@@ -6,15 +6,22 @@ package workspace
 
 import (
 	"context"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
@@ -206,7 +213,8 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 		return managed.ExternalObservation{}, err
 	}
 
-	o := ws.GetObservation()
+	before := ws.GetObservation()
+	o := before
 	// A checksum states that the Workspace was reconciled with its state: see workspace.Owns.
 	if seen.UpToDate && !workspace.OnlyObserves(ws) {
 		o.Checksum = checksum(ws)
@@ -220,6 +228,7 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 	ws.SetObservation(o)
 
 	showOutputs(e.recorder, ws, visibleOutputs(seen.Outputs))
+	e.showPlanTime(ws, before, seen.At)
 
 	if drifted(ws, seen) {
 		e.Metrics.Drifted(driftReported)
@@ -240,6 +249,22 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 		ResourceUpToDate:  seen.UpToDate,
 		ConnectionDetails: details,
 	}, nil
+}
+
+// showPlanTime records the time of a plan that changes the status in another way, too. Any other one would
+// cost a write. at is zero for a plan of this reconcile.
+func (e *external) showPlanTime(ws workspace.Workspace, before commonv1beta1.WorkspaceObservation, at time.Time) {
+	o := ws.GetObservation()
+	if ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue && equality.Semantic.DeepEqual(before, o) {
+		return
+	}
+
+	if at.IsZero() {
+		at = e.now()
+	}
+
+	o.LastPlanTime = new(metav1.NewTime(at))
+	ws.SetObservation(o)
 }
 
 // checksum returns a digest of what people have written in the supplied Workspace, for its status.
