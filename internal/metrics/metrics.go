@@ -31,6 +31,7 @@ type Metrics struct {
 	slotWait        *prometheus.HistogramVec
 	changeToReady   *prometheus.HistogramVec
 	drifts          *prometheus.CounterVec
+	workspaces      *prometheus.GaugeVec
 	locksRemoved    prometheus.Counter
 	claimsWaiting   prometheus.Gauge
 	handOffs        *prometheus.HistogramVec
@@ -87,6 +88,8 @@ func New(r prometheus.Registerer) *Metrics {
 			"How long Workspaces took to become Ready after this instance had seen that they were created or changed.", waits, "controller"),
 		drifts: counter("provider_terraform_drifts_total",
 			"Times that a Workspace was found different from its module, and was corrected, or reported by its condition Drifted.", "action"),
+		workspaces: gauge("provider_terraform_workspaces",
+			"Workspaces of this instance whose condition is True: Drifted or Stalled.", "gvk", "condition"),
 		locksRemoved: counter("provider_terraform_orphan_locks_removed_total",
 			"Locks on states that a dead process had left, and that this instance has removed.").WithLabelValues(),
 		claimsWaiting: gauge("provider_terraform_claims_waiting",
@@ -131,6 +134,11 @@ func (m *Metrics) Members(n int) { m.members.Set(float64(n)) }
 
 // Moved counts a Workspace that was assigned or moved.
 func (m *Metrics) Moved() { m.moved.Inc() }
+
+// Workspaces records how many Workspaces of a kind have a condition that is True.
+func (m *Metrics) Workspaces(gvk, condition string, n int) {
+	m.workspaces.WithLabelValues(gvk, condition).Set(float64(n))
+}
 
 // ApplySlots records how many applies and destroys a controller runs at a time, at most. It is called
 // before the controller starts: it sets the numbers of Applies to 0.

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/metrics"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // A catalog has the names of registered metrics.
@@ -61,7 +62,61 @@ func provided(t *testing.T) catalog {
 		}
 	}
 
+	state, err := StateMetrics(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, names := range state {
+		for _, name := range names {
+			c[name] = true
+		}
+	}
+
 	return c
+}
+
+// TestStateMetrics requires the same metrics of each kind of Workspace.
+func TestStateMetrics(t *testing.T) {
+	t.Parallel()
+
+	got, err := StateMetrics(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := map[string][]string{}
+	for _, k := range workspace.Kinds() {
+		want[k.GroupVersionKind.String()] = []string{"terraform_workspace_condition"}
+	}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("metrics of kube-state-metrics: -want, +got:\n%s", diff)
+	}
+}
+
+// TestVariables requires that each query selects by all variables: a panel that ignores one would show
+// the sum of several installations.
+func TestVariables(t *testing.T) {
+	t.Parallel()
+
+	d, err := ReadDashboard(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, p := range d.Panels {
+		for _, target := range p.Targets {
+			for _, s := range Selectors(target.Expr) {
+				for _, v := range []string{"cluster", "namespace", "job"} {
+					// The job of the kubelet is another one.
+					if ok := strings.Contains(s, v+`=~"$`+v+`"`); !ok && (v != "job" || !IsElsewhere(s)) {
+						t.Errorf("the panel %q does not select by %s: %s", p.Title, v, s)
+					}
+				}
+			}
+		}
+	}
 }
 
 // base returns the name of the metric that has the supplied series: those of a histogram have a
@@ -105,7 +160,7 @@ func TestMetrics(t *testing.T) {
 		queries = append(queries, a.Expr)
 	}
 
-	library := regexp.MustCompile(`^(controller_runtime|workqueue|rest_client|process|go)_|^up$`)
+	library := regexp.MustCompile(`^(controller_runtime|workqueue|rest_client|process|go|container)_|^up$`)
 
 	for _, q := range queries {
 		for _, name := range Metrics(q) {
@@ -135,7 +190,7 @@ func TestDashboard(t *testing.T) {
 		variables = append(variables, v.Type+" "+v.Name)
 	}
 
-	if diff := cmp.Diff([]string{"datasource datasource", "query shard"}, variables); diff != "" {
+	if diff := cmp.Diff([]string{"datasource datasource", "query cluster", "query namespace", "query job", "query shard"}, variables); diff != "" {
 		t.Errorf("variables: -want, +got:\n%s", diff)
 	}
 

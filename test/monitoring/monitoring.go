@@ -10,8 +10,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -54,6 +57,49 @@ func Alerts(root string) ([]Alert, error) {
 	}
 
 	return alerts, nil
+}
+
+// StateMetrics returns the names of the metrics in kube-state-metrics.yaml, by the group of the Workspaces.
+func StateMetrics(root string) (map[string][]string, error) {
+	data, err := os.ReadFile(filepath.Join(root, Directory, "kube-state-metrics.yaml")) //nolint:gosec // One of ours.
+	if err != nil {
+		return nil, err
+	}
+
+	var config struct {
+		Spec struct {
+			Resources []struct {
+				Kind   schema.GroupVersionKind `json:"groupVersionKind"`
+				Prefix string                  `json:"metricNamePrefix"`
+
+				Metrics []struct {
+					Name string `json:"name"`
+				} `json:"metrics"`
+			} `json:"resources"`
+		} `json:"spec"`
+	}
+
+	if err := yaml.Unmarshal(data, &config); err != nil {
+		return nil, errors.Wrap(err, "cannot parse kube-state-metrics.yaml")
+	}
+
+	names := map[string][]string{}
+
+	for _, r := range config.Spec.Resources {
+		for _, m := range r.Metrics {
+			names[r.Kind.String()] = append(names[r.Kind.String()], r.Prefix+"_"+m.Name)
+		}
+	}
+
+	return names, nil
+}
+
+// elsewhere matches the metrics that come from kube-state-metrics and the kubelet, and not from the provider.
+var elsewhere = regexp.MustCompile(`^(terraform_workspace|container)_`)
+
+// IsElsewhere says whether a query needs metrics that the provider does not have.
+func IsElsewhere(query string) bool {
+	return slices.ContainsFunc(Metrics(query), elsewhere.MatchString)
 }
 
 // A Panel is one panel of the dashboard. A row is a panel without targets.
@@ -102,9 +148,9 @@ func ReadDashboard(root string) (*Dashboard, error) {
 	return d, errors.Wrap(json.Unmarshal(data, d), "cannot parse dashboard.json")
 }
 
-// Queries returns the queries of all panels, as Grafana sends them if all shards are selected.
+// Queries returns the queries of all panels, as Grafana sends them if everything is selected.
 func (d *Dashboard) Queries() []string {
-	variables := strings.NewReplacer("$__rate_interval", "5m", "$shard", ".*")
+	variables := strings.NewReplacer("$__rate_interval", "5m", "$cluster", ".*", "$namespace", ".*", "$job", ".*", "$shard", ".*")
 
 	var queries []string
 

@@ -67,6 +67,7 @@ func (c *counts) OrphanLockRemoved()    { *c = append(*c, "lock removed") }
 func (c *counts) ApplySlots(string, int)                {}
 func (c *counts) Applies(string, int, int)              {}
 func (c *counts) ApplySlotWaited(string, time.Duration) {}
+func (c *counts) Workspaces(string, string, int)        {}
 
 // An attempt is one reconcile of a Workspace, with a fake in place of the CLI.
 type attempt struct {

@@ -91,11 +91,18 @@ type Options struct {
 // Metrics of the Workspace controllers.
 type Metrics interface {
 	ReconcileMetrics
+	StateMetrics
 
 	// Apply slots, how many Workspaces hold or wait for one, and how long they have waited.
 	ApplySlots(controller string, slots int)
 	Applies(controller string, running, waiting int)
 	ApplySlotWaited(controller string, took time.Duration)
+}
+
+// StateMetrics has the state of all Workspaces.
+type StateMetrics interface {
+	// Workspaces is called with the number of Workspaces of a kind whose condition is True.
+	Workspaces(gvk, condition string, n int)
 }
 
 // ReconcileMetrics has what reconciles have achieved.
@@ -171,7 +178,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		ro = append(ro, managed.WithChangeLogger(o.ChangeLogOptions.ChangeLogger))
 	}
 
-	if err := mgr.Add(recordStates(mgr.GetClient(), mgr.GetCache(), kind, o.Options)); err != nil {
+	if err := mgr.Add(recordStates(mgr.GetClient(), mgr.GetCache(), kind, o.Options, o.Metrics)); err != nil {
 		return errors.Wrapf(err, "cannot add state metrics of %s", kind.GroupKind())
 	}
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -80,7 +81,11 @@ func TestRecordStates(t *testing.T) {
 		return ws
 	}
 
-	type counts struct{ Exists, Ready, Synced float64 }
+	type counts struct{ Exists, Ready, Synced, Drifted, Stalled float64 }
+
+	is := func(t xpv2.ConditionType, s corev1.ConditionStatus) xpv2.Condition {
+		return xpv2.Condition{Type: t, Status: s}
+	}
 
 	const interval = 7 * time.Second
 
@@ -90,13 +95,13 @@ func TestRecordStates(t *testing.T) {
 		err    error
 		want   counts
 	}{
-		{reason: "The first count is at the start. Only True counts.", want: counts{Exists: 4, Ready: 1, Synced: 2}, items: []namespacedv1beta1.Workspace{
-			newItem(),
-			newItem(xpv2.Available(), xpv2.ReconcileSuccess()),
-			newItem(xpv2.Creating(), xpv2.ReconcileSuccess()),
-			newItem(xpv2.Unavailable(), xpv2.ReconcileError(errors.New("boom"))),
+		{reason: "The first count is at the start. Only True counts.", want: counts{Exists: 4, Ready: 1, Synced: 2, Drifted: 1, Stalled: 2}, items: []namespacedv1beta1.Workspace{
+			newItem(is(workspace.TypeStalled, corev1.ConditionFalse)),
+			newItem(xpv2.Available(), xpv2.ReconcileSuccess(), is(workspace.TypeDrifted, corev1.ConditionTrue)),
+			newItem(xpv2.Creating(), xpv2.ReconcileSuccess(), is(workspace.TypeStalled, corev1.ConditionTrue)),
+			newItem(xpv2.Unavailable(), xpv2.ReconcileError(errors.New("boom")), is(workspace.TypeStalled, corev1.ConditionTrue)),
 		}},
-		{reason: "An error changes nothing.", err: errors.New("boom"), want: counts{Exists: 4, Ready: 1, Synced: 2}},
+		{reason: "An error changes nothing.", err: errors.New("boom"), want: counts{Exists: 4, Ready: 1, Synced: 2, Drifted: 1, Stalled: 2}},
 		{reason: "Counting goes on after an error. A deleted Workspace does not count.", items: []namespacedv1beta1.Workspace{newItem(xpv2.Available())}, want: counts{Exists: 1, Ready: 1}},
 		{reason: "The last Workspace was deleted."},
 	}
@@ -104,6 +109,7 @@ func TestRecordStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &cacheOf{}
 		m := statemetrics.NewMRStateMetrics()
+		ours := &tally{}
 		o := controller.Options{Logger: logging.NewNopLogger(), MetricOptions: &controller.MetricOptions{PollStateMetricInterval: interval, MRStateMetrics: m}}
 
 		ctx, cancel := context.WithCancel(t.Context())
@@ -113,7 +119,7 @@ func TestRecordStates(t *testing.T) {
 			c.set(step.items, step.err)
 
 			if i == 0 {
-				go func() { ended <- recordStates(c, c, workspace.Kinds()[1], o)(ctx) }()
+				go func() { ended <- recordStates(c, c, workspace.Kinds()[1], o, ours)(ctx) }()
 			} else {
 				<-time.After(interval)
 			}
@@ -126,6 +132,9 @@ func TestRecordStates(t *testing.T) {
 				Exists: testutil.ToFloat64(m.Exists.WithLabelValues(gvk)),
 				Ready:  testutil.ToFloat64(m.Ready.WithLabelValues(gvk)),
 				Synced: testutil.ToFloat64(m.Synced.WithLabelValues(gvk)),
+
+				Drifted: ours.of(gvk, "Drifted"),
+				Stalled: ours.of(gvk, "Stalled"),
 			}
 			if diff := cmp.Diff(step.want, got); diff != "" {
 				t.Errorf("\n%s\nrecordStates(...): -want, +got:\n%s", step.reason, diff)
@@ -138,4 +147,28 @@ func TestRecordStates(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A tally has the number of Workspaces by kind and condition.
+type tally struct {
+	mu sync.Mutex
+	n  map[[2]string]int
+}
+
+func (c *tally) Workspaces(gvk, condition string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if c.n == nil {
+		c.n = map[[2]string]int{}
+	}
+
+	c.n[[2]string{gvk, condition}] = n
+}
+
+func (c *tally) of(gvk, condition string) float64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return float64(c.n[[2]string{gvk, condition}])
 }
