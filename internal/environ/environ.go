@@ -52,6 +52,16 @@ func Words(value string) []string {
 	return words
 }
 
+// Quote returns the value of a variable whose name begins with TF_CLI_ARGS that consists of these words.
+func Quote(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+
+	return strings.Join(quoted, " ")
+}
+
 // Without returns the environment without the variables of the supplied names.
 func Without(env []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {

@@ -128,3 +128,12 @@ func TestWithGitConfig(t *testing.T) {
 		})
 	}
 }
+
+func TestQuote(t *testing.T) {
+	t.Parallel()
+
+	words := []string{"-var=a=b c", `it's "quoted"`, `back\slash`, "a\nb", "$HOME `x`; | &", ""}
+	if diff := cmp.Diff(words, Words(Quote(words))); diff != "" {
+		t.Errorf("Words(Quote(...)): -want, +got:\n%s", diff)
+	}
+}

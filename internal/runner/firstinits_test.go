@@ -146,8 +146,8 @@ func TestFirstInitOfMany(t *testing.T) {
 		module func(n int) string
 		inits  int
 	}{
-		"SameModule": {reason: "All use the result of the first init.", module: func(int) string { return "module" }, inits: 1},
-		"OwnModules": {reason: "Each needs an init, and none comes in the way of the first one.", module: func(n int) string { return fmt.Sprint("module ", n) }, inits: many},
+		"SameModule": {reason: "All use the result of the first init.", module: func(int) string { return "# module" }, inits: 1},
+		"OwnModules": {reason: "Each needs an init, and none comes in the way of the first one.", module: func(n int) string { return fmt.Sprint("# module ", n) }, inits: many},
 	}
 
 	for name, tc := range cases {

@@ -28,7 +28,7 @@ const (
 // init initializes the directory, even if it is initialized already. It keeps the result for other
 // directories under the supplied key, unless that is empty.
 func (r *Runner) init(ctx context.Context, o terraform.InitOptions, key string) error {
-	o.Args = r.Inputs.parameters.InitArgs
+	o.Args = r.args(toInit, r.Inputs.parameters.InitArgs...)
 	if r.Inputs.backend {
 		o.BackendConfigFile = filepath.Join(r.run.Dir, backendFile)
 	}

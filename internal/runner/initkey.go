@@ -5,6 +5,7 @@
 package runner
 
 import (
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -19,6 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
@@ -51,9 +53,9 @@ var initVariable = regexp.MustCompile(`^(?:GIT_|AWS_|GOOGLE_|TF_HTTP_|TF_ENCRYPT
 
 // newInitKey returns a digest of everything that init depends on: all files that it may read, the
 // settings that decide where providers and modules come from, and the environment of the Workspace, which
-// has credentials. Workspaces that differ only in input variables share the result. If init depends on a
-// variable after all, the next run asks for init. The key is empty if the result must not be shared: init
-// ran here before, or depends on something that is not read here.
+// has credentials. Workspaces that differ only in variables that init does not use share the result. If a
+// module that init downloads uses one, the next run asks for init. The key is empty if the result must not be
+// shared: init ran here before, or depends on something that is not read here.
 func (r *Runner) newInitKey() (string, error) {
 	if !initcache.Fresh(r.run.Dir) || r.needsOwnInit() {
 		return "", nil
@@ -69,6 +71,13 @@ func (r *Runner) newInitKey() (string, error) {
 		return "", errors.Wrap(err, "cannot read module")
 	}
 
+	usesVariables := r.initUsesVariables(slices.Collect(maps.Keys(files)))
+	if usesVariables {
+		if files, err = r.Dir.Files(); err != nil {
+			return "", errors.Wrap(err, "cannot read module")
+		}
+	}
+
 	if known := r.addNamedFiles(files); !known {
 		return "", nil
 	}
@@ -79,10 +88,13 @@ func (r *Runner) newInitKey() (string, error) {
 	}
 
 	env := r.Inputs.initEnv()
+	if usesVariables {
+		env = slices.Clone(r.Inputs.env)
+	}
 
 	// Instances that share a volume may differ in these variables.
 	for _, kv := range r.Environ {
-		if initVariable.MatchString(kv) {
+		if initVariable.MatchString(kv) || usesVariables && isInput(kv) {
 			env = append(env, kv)
 		}
 	}
@@ -97,7 +109,30 @@ func (r *Runner) initSettings() []string {
 
 // initEnv returns the environment that the Workspace asks for, without input variables.
 func (in *Inputs) initEnv() []string {
-	return slices.DeleteFunc(slices.Clone(in.env), func(kv string) bool { return strings.HasPrefix(kv, "TF_VAR_") })
+	return slices.DeleteFunc(slices.Clone(in.env), isInput)
+}
+
+func isInput(kv string) bool { return strings.HasPrefix(kv, "TF_VAR_") }
+
+// initUsesVariables says whether one of the files of these names makes init depend on variables.
+func (r *Runner) initUsesVariables(names []string) bool {
+	root, err := os.OpenRoot(r.Dir.Path())
+	if err != nil {
+		return true
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	fsys := regular.FS(root, terraform.MaxFile)
+
+	return slices.ContainsFunc(names, func(name string) bool {
+		if _, ok := terraform.ConfigurationFile(path.Base(name)); !ok {
+			return false
+		}
+
+		src, err := fs.ReadFile(fsys, name)
+
+		return err != nil || terraform.InitUsesVariables(src, name)
+	})
 }
 
 // configFiles returns the files of these names that are written beside the module.

@@ -57,7 +57,7 @@ func (p *place) writeFile(t *testing.T, name, text string) {
 func (p *place) newRunner(t *testing.T, uid string, change func(r *Runner)) *Runner {
 	t.Helper()
 
-	r := p.stubbed(t, uid, inline("module"))
+	r := p.stubbed(t, uid, inline("# module"))
 	r.Environ = []string{"HOME=" + p.outside, "PATH=/bin", `TF_CLI_ARGS_init="-backend-config=` + filepath.Join(p.outside, "quoted.hcl") + `"`}
 	r.Inputs.env = []string{"TF_VAR_a=" + uid, "KUBE_NAMESPACE=a"}
 	r.Inputs.varFiles = []string{"values.tfvars"}

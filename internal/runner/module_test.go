@@ -148,7 +148,7 @@ func TestLeaveOutModuleLater(t *testing.T) {
 	expectError(t, "Destroy(...)", "", callDestroy(t.Context(), r))
 	expectFiles(t, "without the module", r, filesystem.Files{varFileName(0, false): "from-config-map", varFileName(1, true): "sesame-sesame"})
 
-	if diff := cmp.Diff([]string{initRun, initRun, "destroy -json -auto-approve -input=false"}, p.ran(t, r)); diff != "" {
+	if diff := cmp.Diff([]string{initRun + variableFiles("DIR"), initRun, "destroy -json -auto-approve -input=false"}, p.ran(t, r)); diff != "" {
 		t.Errorf("runs: -want, +got:\n%s", diff)
 	}
 
@@ -245,7 +245,7 @@ func TestLinkedEntrypoint(t *testing.T) {
 		"real/crossplane-provider-terraform-1.tfvars.json": "sesame-sesame",
 	})
 
-	if diff := cmp.Diff([]string{"IN real " + initRun, "IN real " + pullRun}, p.ran(t, r)); diff != "" {
+	if diff := cmp.Diff([]string{"IN real " + initRun + variableFiles("DIR/real"), "IN real " + pullRun}, p.ran(t, r)); diff != "" {
 		t.Errorf("runs: -want, +got:\n%s", diff)
 	}
 

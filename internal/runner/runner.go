@@ -117,6 +117,13 @@ func (r *Runner) prepareDir(ctx context.Context) error {
 		return err
 	}
 
+	// Init may need the variables that lack a value, and so may all other commands with the module.
+	if r.Inputs.incomplete != nil && !r.stateOnly {
+		r.run = nil
+
+		return nil
+	}
+
 	// Only the result of init for the module is recorded.
 	if r.inStateDir {
 		return r.init(ctx, terraform.InitOptions{}, "")

@@ -23,7 +23,7 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 
 	err := r.withInit(ctx, func() (err error) {
 		p, err = r.CLI.Plan(ctx, *r.run, terraform.PlanOptions{
-			Args: r.withVarFiles(r.Inputs.parameters.PlanArgs),
+			Args: r.args(toPlan, r.Inputs.parameters.PlanArgs...),
 			Out:  filepath.Join(r.Dir.Path(), planFile),
 			Lock: lock,
 		})
@@ -77,25 +77,14 @@ func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terra
 }
 
 func (r *Runner) applyPlan(ctx context.Context, p *terraform.Plan, progress func(terraform.Progress)) (*terraform.Applied, error) {
-	o := terraform.ApplyOptions{Args: r.Inputs.parameters.ApplyArgs, Progress: progress}
-
-	if r.AppliesPlan() {
-		o.PlanFile = p.File
-	} else {
-		o.Args = r.withVarFiles(o.Args)
+	if !r.AppliesPlan() {
+		return r.CLI.Apply(ctx, *r.run, terraform.ApplyOptions{Args: r.args(toPlan, r.Inputs.parameters.ApplyArgs...), Progress: progress})
 	}
 
-	return r.CLI.Apply(ctx, *r.run, o)
-}
+	run := *r.run
+	run.Env = r.savedPlanEnv()
 
-// withVarFiles puts the files of variables in front of the arguments, which take precedence.
-func (r *Runner) withVarFiles(args []string) []string {
-	var all []string
-	for _, name := range r.varFiles {
-		all = append(all, "-var-file="+filepath.Join(r.run.Dir, name))
-	}
-
-	return append(all, args...)
+	return r.CLI.Apply(ctx, run, terraform.ApplyOptions{PlanFile: p.File, Args: r.args(toApplyPlan, r.Inputs.parameters.ApplyArgs...), Progress: progress})
 }
 
 // AppliesPlan says whether an apply uses the last plan, and so fails if the state has changed since.
@@ -123,7 +112,7 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 			}
 		}
 
-		sum, err := r.CLI.Destroy(ctx, *r.run, r.withVarFiles(r.Inputs.parameters.DestroyArgs), progress)
+		sum, err := r.CLI.Destroy(ctx, *r.run, r.args(toPlan, r.Inputs.parameters.DestroyArgs...), progress)
 		destroyed = sum.Destroy
 
 		return errors.Wrap(err, "cannot destroy")
@@ -137,7 +126,7 @@ func (r *Runner) State(ctx context.Context) (*terraform.State, error) {
 	var st *terraform.State
 
 	err := r.withInit(ctx, func() (err error) {
-		st, err = r.CLI.PullState(ctx, *r.run)
+		st, err = r.CLI.PullState(ctx, *r.run, r.args(toUseState)...)
 
 		return errors.Wrap(err, "cannot read state")
 	})
@@ -148,13 +137,13 @@ func (r *Runner) State(ctx context.Context) (*terraform.State, error) {
 // Unlock removes the lock of the supplied ID from the state.
 func (r *Runner) Unlock(ctx context.Context, id string) error {
 	return r.withInit(ctx, func() error {
-		return errors.Wrapf(r.CLI.Unlock(ctx, *r.run, id), "cannot remove lock %s", id)
+		return errors.Wrapf(r.CLI.Unlock(ctx, *r.run, id, r.args(toUseState)...), "cannot remove lock %s", id)
 	})
 }
 
 // DeleteWorkspace deletes the Terraform workspace, which must be empty.
 func (r *Runner) DeleteWorkspace(ctx context.Context) error {
 	return r.withInit(ctx, func() error {
-		return errors.Wrap(r.CLI.DeleteWorkspace(ctx, *r.run), "cannot delete Terraform workspace")
+		return errors.Wrap(r.CLI.DeleteWorkspace(ctx, *r.run, r.args(toUseState)...), "cannot delete Terraform workspace")
 	})
 }

@@ -6,6 +6,7 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -26,6 +27,11 @@ const (
 	applyRun = "apply -json -input=false DIR/.crossplane.tfplan"
 	pullRun  = "state pull -no-color"
 )
+
+// variableFiles returns the arguments for the subject that variables makes, in this directory.
+func variableFiles(dir string) string {
+	return fmt.Sprintf(" -var-file=%s/%s -var-file=%s/%s -var-file=%s/%s", dir, varsFile, dir, varFileName(0, false), dir, varFileName(1, true))
+}
 
 // Calls of a Runner.
 
@@ -105,7 +111,7 @@ func TestRuns(t *testing.T) {
 		},
 		"Variables": {
 			reason: "The files are named by absolute paths, those that take precedence last. Arguments come after them.", change: []func(*subject){variables, arguments}, call: callPlan,
-			ran: []string{initRun + " -get=false", strings.Replace(planRun, " -out", " -var-file=DIR/crossplane-provider-terraform-vars.tfvars -var-file=DIR/crossplane-provider-terraform-0.tfvars -var-file=DIR/crossplane-provider-terraform-1.tfvars.json -parallelism=1 -out", 1), pullRun},
+			ran: []string{initRun + variableFiles("DIR") + " -get=false", strings.Replace(planRun, " -out", variableFiles("DIR")+" -parallelism=1 -out", 1), pullRun},
 		},
 		"DestroyVariables": {
 			reason: "A destroy evaluates the configuration of providers.", change: []func(*subject){inline("")}, call: func(ctx context.Context, r *Runner) error {
@@ -113,7 +119,7 @@ func TestRuns(t *testing.T) {
 
 				return callDestroy(ctx, r)
 			},
-			ran: []string{initRun, "destroy -json -auto-approve -input=false -var-file=DIR/a.tfvars"},
+			ran: []string{initRun + " -var-file=DIR/a.tfvars", "destroy -json -auto-approve -input=false -var-file=DIR/a.tfvars"},
 		},
 		"PartialBackend": {
 			reason: "Init gets the file.", change: []func(*subject){partialBackend, arguments}, call: callState,
@@ -154,7 +160,7 @@ func TestRuns(t *testing.T) {
 		"NoWorkspaces": {reason: "The error says what to change.", answers: map[string][]string{"plan": {fails("workspaces not supported")}}, call: callPlan, ran: []string{initRun, planRun}, err: `set annotation crossplane.io/external-name to "default"`, unprepared: true},
 
 		"MissingVariable":     {reason: "No command that needs variables runs.", change: []func(*subject){missingVariables}, call: callPlan, err: "cannot resolve variables: varFiles[0]"},
-		"UndeclaredVariables": {reason: "Variables that cannot be written are missing, too.", change: []func(*subject){inline(`variable "a" { type = list(string) }`), badVariable}, call: callPlan, ran: []string{initRun}, err: "cannot use spec.forProvider.vars"},
+		"UndeclaredVariables": {reason: "Variables that cannot be written are missing, too.", change: []func(*subject){inline(`variable "a" { type = list(string) }`), badVariable}, call: callPlan, err: "cannot use spec.forProvider.vars"},
 	}
 
 	for name, tc := range cases {

@@ -119,7 +119,7 @@ func isNoDirectory(err error) bool {
 // PushState saves the state at the supplied path, and removes it there.
 func (r *Runner) PushState(ctx context.Context, path string) error {
 	err := r.withInit(ctx, func() error {
-		return errors.Wrap(r.CLI.PushState(ctx, *r.run, path), "cannot save state")
+		return errors.Wrap(r.CLI.PushState(ctx, *r.run, path, r.args(toUseState)...), "cannot save state")
 	})
 	if err != nil {
 		return err

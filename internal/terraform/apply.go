@@ -19,7 +19,7 @@ const opApply = "apply"
 type ApplyOptions struct {
 	// PlanFile is the saved plan to apply. Without one, Apply makes its own. See AppliesSavedPlan.
 	PlanFile string
-	// Args are further arguments. A saved plan has its own variables.
+	// Args are further arguments.
 	Args []string
 	// Progress, if not nil, is called for every event of a resource. It must not block.
 	Progress func(Progress)

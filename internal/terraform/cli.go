@@ -23,6 +23,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/hashicorp/go-version"
 )
 
 // A Product is one of the programs that a CLI can be.
@@ -98,6 +100,14 @@ func Find(ctx context.Context, name string, o Options) (*CLI, error) {
 	c.Product, c.Version = Product(strings.ToLower(string(m[1]))), string(m[2])
 
 	return c, nil
+}
+
+// Since reports whether the CLI is the supplied product in this version or a later one. A pre-release counts
+// as its release, and a version that cannot be compared as an earlier one.
+func (c *CLI) Since(p Product, release string) bool {
+	have, err := version.NewVersion(c.Version)
+
+	return err == nil && c.Product == p && have.Core().GreaterThanOrEqual(version.Must(version.NewVersion(release)))
 }
 
 // Changing reports whether an apply or a destroy is in progress.

@@ -135,3 +135,26 @@ func TestFindReal(t *testing.T) {
 		}
 	})
 }
+
+func TestSince(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		product Product
+		version string
+		want    bool
+	}{
+		"Same":       {product: OpenTofu, version: "1.8.0", want: true},
+		"Later":      {product: OpenTofu, version: "1.12.6", want: true},
+		"PreRelease": {product: OpenTofu, version: "1.8.0-rc1", want: true},
+		"Earlier":    {product: OpenTofu, version: "1.7.9"},
+		"Product":    {product: Terraform, version: "1.12.6"},
+		"Unknown":    {product: OpenTofu, version: "dev"},
+	}
+
+	for name, tc := range cases {
+		if got := (&CLI{Product: tc.product, Version: tc.version}).Since(OpenTofu, "1.8.0"); got != tc.want {
+			t.Errorf("%s: Since(...) of %s %s: want %t, got %t", name, tc.product, tc.version, tc.want, got)
+		}
+	}
+}

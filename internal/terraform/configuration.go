@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -85,6 +86,53 @@ func CheckExpression(text string) error {
 	}
 
 	return nil
+}
+
+// InitUsesVariables reports whether init depends on variables because of a file of a module: in the source or
+// the version of a module, or in the settings of a backend or of the encryption. A file that cannot be parsed may do so.
+func InitUsesVariables(src []byte, name string) bool {
+	f, ok := ParseFile(src, name)
+	if !ok {
+		return true
+	}
+
+	root, _, _ := f.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+		{Type: "terraform"},
+		{Type: "module", LabelNames: []string{"name"}},
+	}})
+
+	return slices.ContainsFunc(root.Blocks, func(b *hcl.Block) bool {
+		if b.Type == "terraform" {
+			return usesVariables(b.Body)
+		}
+
+		call, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "source"}, {Name: "version"}}})
+
+		return refersToVariables(call.Attributes)
+	})
+}
+
+func usesVariables(body hcl.Body) bool {
+	// The attributes of a body in JSON contain its blocks.
+	if native, ok := body.(*hclsyntax.Body); ok && slices.ContainsFunc(native.Blocks, func(b *hclsyntax.Block) bool { return usesVariables(b.Body) }) {
+		return true
+	}
+
+	attributes, _ := body.JustAttributes()
+
+	return refersToVariables(attributes)
+}
+
+func refersToVariables(attributes hcl.Attributes) bool {
+	for _, a := range attributes {
+		for _, t := range a.Expr.Variables() {
+			if slices.Contains([]string{"var", "local"}, t.RootName()) {
+				return true
+			}
+		}
+	}
+
+	return false
 }
 
 func exceedsLimits(tokens hclsyntax.Tokens) bool {

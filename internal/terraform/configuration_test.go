@@ -5,6 +5,7 @@
 package terraform
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 )
@@ -36,4 +37,34 @@ func TestConfigurationFile(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestInitUsesVariables(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		name   string
+		text   string
+		want   bool
+	}{
+		"Source":        {reason: "Init fetches it.", text: `module "m" { source = "./${var.a}" }`, want: true},
+		"Version":       {reason: "Init selects it.", text: `module "m" { version = local.a }`, want: true},
+		"Argument":      {reason: "Plan evaluates it.", text: `module "m" { a = var.a }`},
+		"Nothing":       {reason: "Other blocks are for plan.", text: `resource "r" "r" { source = var.a }`},
+		"Backend":       {reason: "Init reads the state.", text: "terraform {\n  backend \"b\" {\n    path = var.a\n  }\n}", want: true},
+		"NestedBackend": {reason: "It has blocks.", text: "terraform {\n  cloud {\n    workspaces {\n      name = var.a\n    }\n  }\n}", want: true},
+		"Encryption":    {reason: "Init reads the state.", text: "terraform {\n  encryption {\n    key_provider \"p\" \"p\" {\n      passphrase = var.a\n    }\n  }\n}", want: true},
+		"Method":        {reason: "It is no variable.", text: "terraform {\n  encryption {\n    method \"m\" \"m\" {\n      keys = key_provider.p.p\n    }\n  }\n}"},
+		"JSONSource":    {reason: "It is the same in JSON.", name: "a.tf.json", text: `{"module": {"m": {"source": "./${var.a}"}}}`, want: true},
+		"JSONBackend":   {reason: "It is the same in JSON.", name: "a.tf.json", text: `{"terraform": {"backend": {"remote": {"workspaces": [{"prefix": "${var.a}"}]}}}}`, want: true},
+		"JSONNothing":   {reason: "It is the same in JSON.", name: "a.tf.json", text: `{"module": {"m": {"source": "./a", "a": "${var.a}"}}, "terraform": {"backend": {"local": {}}}}`},
+		"Invalid":       {reason: "Nobody knows.", text: `module "m" {`, want: true},
+	}
+
+	for name, tc := range cases {
+		if got := InitUsesVariables([]byte(tc.text), cmp.Or(tc.name, "a.tf")); got != tc.want {
+			t.Errorf("%s: %s\nInitUsesVariables(...): want %t, got %t", name, tc.reason, tc.want, got)
+		}
+	}
 }

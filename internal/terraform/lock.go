@@ -7,6 +7,7 @@ package terraform
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -93,7 +94,8 @@ func parseLock(text string) Lock {
 	return l
 }
 
-// Unlock removes the lock of the supplied ID, regardless of its holder. Without such a lock it fails.
-func (c *CLI) Unlock(ctx context.Context, ws Workspace, id string) error {
-	return c.runLogged(ctx, ws, command{op: "force-unlock", args: []string{"force-unlock", "-force", "-no-color", "--", id}, inWorkspace: true})
+// Unlock removes the lock of the supplied ID, regardless of its holder. Without such a lock it fails. args are
+// further arguments.
+func (c *CLI) Unlock(ctx context.Context, ws Workspace, id string, args ...string) error {
+	return c.runLogged(ctx, ws, command{op: "force-unlock", args: slices.Concat([]string{"force-unlock", "-force", "-no-color"}, args, []string{"--", id}), inWorkspace: true})
 }

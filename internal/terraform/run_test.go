@@ -68,7 +68,7 @@ func TestCommands(t *testing.T) {
 			want: []string{"destroy", "-json", "-auto-approve", "-input=false", "-target=x"},
 		},
 		"DeleteWorkspace": {
-			reason: "a name is never a flag", got: deleteWorkspaceCommand("-force"), op: "workspace delete", global: true,
+			reason: "a name is never a flag", got: deleteWorkspaceCommand("-force", nil), op: "workspace delete", global: true,
 			want: []string{"workspace", "delete", "-no-color", "--", "-force"},
 		},
 	}

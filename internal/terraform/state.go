@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -26,9 +27,10 @@ type State struct {
 	Outputs map[string]Output
 }
 
-// PullState reads the state of the workspace, without a lock. It is zero if there is none.
-func (c *CLI) PullState(ctx context.Context, ws Workspace) (*State, error) {
-	raw, err := c.run(ctx, ws, command{op: "state pull", args: []string{"state", "pull", "-no-color"}, inWorkspace: true})
+// PullState reads the state of the workspace, without a lock. It is zero if there is none. args are further
+// arguments.
+func (c *CLI) PullState(ctx context.Context, ws Workspace, args ...string) (*State, error) {
+	raw, err := c.run(ctx, ws, command{op: "state pull", args: append([]string{"state", "pull", "-no-color"}, args...), inWorkspace: true})
 	if err != nil {
 		return nil, err
 	}
@@ -98,9 +100,9 @@ func (s *State) Empty() bool {
 const ErroredStateFile = "errored.tfstate"
 
 // PushState replaces the state of the workspace with the one in the file. IsNewerState recognizes the
-// refusal because of the state that is there.
-func (c *CLI) PushState(ctx context.Context, ws Workspace, path string) error {
-	return c.runLogged(ctx, ws, command{op: "state push", args: []string{"state", "push", "-no-color", "--", path}, inWorkspace: true})
+// refusal because of the state that is there. args are further arguments.
+func (c *CLI) PushState(ctx context.Context, ws Workspace, path string, args ...string) error {
+	return c.runLogged(ctx, ws, command{op: "state push", args: slices.Concat([]string{"state", "push", "-no-color"}, args, []string{"--", path}), inWorkspace: true})
 }
 
 // IsNewerState reports whether err is the refusal to replace a state with one that is older, has

@@ -75,15 +75,16 @@ func Environ(base []string, extra ...string) []string {
 }
 
 // DeleteWorkspace deletes the workspace, which must have no resources, and its state. It does nothing if
-// the workspace does not or cannot exist, or is the default one, which always exists.
-func (c *CLI) DeleteWorkspace(ctx context.Context, ws Workspace) error {
+// the workspace does not or cannot exist, or is the default one, which always exists. args are further
+// arguments.
+func (c *CLI) DeleteWorkspace(ctx context.Context, ws Workspace, args ...string) error {
 	if ws.name() == DefaultWorkspace {
 		return nil
 	}
 
 	ws.forgetSelection()
 
-	err := c.runLogged(ctx, ws, deleteWorkspaceCommand(ws.name()))
+	err := c.runLogged(ctx, ws, deleteWorkspaceCommand(ws.name(), args))
 	if noWorkspace(err, ws.name()) {
 		return nil
 	}
@@ -92,8 +93,8 @@ func (c *CLI) DeleteWorkspace(ctx context.Context, ws Workspace) error {
 }
 
 // deleteWorkspaceCommand does not run in the workspace: the CLI does not delete its current one.
-func deleteWorkspaceCommand(name string) command {
-	return command{op: "workspace delete", args: []string{"workspace", "delete", "-no-color", "--", name}}
+func deleteWorkspaceCommand(name string, args []string) command {
+	return command{op: "workspace delete", args: slices.Concat([]string{"workspace", "delete", "-no-color"}, args, []string{"--", name})}
 }
 
 // IsNotEmpty reports whether err is the refusal to delete a workspace with resources.

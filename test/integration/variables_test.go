@@ -5,6 +5,7 @@
 package integration
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -137,6 +138,64 @@ func TestPrecedence(t *testing.T) {
 		"varmap": `"varmap"`,
 		"args":   `"args"`,
 	})
+}
+
+// TestModuleTfvars has a module that sets variables itself, in files that the CLI loads by itself. The Workspace wins, and
+// still does when it sets another value.
+func TestModuleTfvars(t *testing.T) {
+	t.Parallel()
+
+	files := tree{
+		"main.tf":               "variable \"size\" {}\nvariable \"zone\" {}\nvariable \"kind\" {}\nresource \"terraform_data\" \"size\" { input = var.size }\noutput \"all\" { value = \"${terraform_data.size.output} ${var.zone} ${var.kind}\" }\n",
+		"terraform.tfvars":      "size = \"small\"\n",
+		"x.auto.tfvars.json":    `{"zone": "module"}`,
+		"terraform.tfvars.json": `{"kind": "module"}`,
+	}
+
+	for name, use := range map[string]func(*testing.T) (*cluster, string, string, *instance){"tofu": useOpenTofu, "terraform": useTerraform} {
+		for _, kind := range []scope{clusterScope, namespacedScope} {
+			t.Run(name+"/"+string(kind), func(t *testing.T) {
+				t.Parallel()
+
+				c, ns, shard, _ := use(t)
+				repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), files)
+				cfg := c.createConfig(t, kind, ns, withoutBackend())
+				ws := c.createReferring(t, kind, ns, references{
+					env:      []commonv1beta1.EnvVar{{Name: "TF_CLI_ARGS_plan", Value: "-var=kind=arguments"}},
+					varFiles: []commonv1beta1.VarFile{configMapVars(c.configMapKey(t, ns, "zone = \"file\"\n"), nil)},
+				}, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withVar("size", "large"))
+				expectReady(t, c, ws)
+				expectOutputs(t, c, ws, map[string]string{"all": `"large file arguments"`})
+
+				c.changeVars(t, ws, commonv1beta1.Var{Key: "size", Value: "huge"})
+				expectOutputs(t, c, ws, map[string]string{"all": `"huge file arguments"`})
+				expectReady(t, c, ws)
+			})
+		}
+	}
+}
+
+// TestModuleOfVariable has a variable choose the module that init installs.
+func TestModuleOfVariable(t *testing.T) {
+	t.Parallel()
+
+	c, ns, shard, i := useOpenTofu(t)
+
+	repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), tree{
+		"main.tf":   "variable \"src\" { type = string }\nmodule \"m\" { source = var.src }\noutput \"which\" { value = module.m.which }\n",
+		"a/main.tf": "output \"which\" { value = \"a\" }\n",
+		"b/main.tf": "output \"which\" { value = \"b\" }\n",
+	})
+	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withVar("src", "./a"))
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"which": `"a"`})
+	expectRuns(t, i, ws, "init", "plan", "apply")
+
+	c.changeVars(t, ws, commonv1beta1.Var{Key: "src", Value: "./b"})
+	expectOutputs(t, c, ws, map[string]string{"which": `"b"`})
+	expectReady(t, c, ws)
+	expectRuns(t, i, ws, "init", "plan", "apply", "plan", "init", "plan", "apply")
 }
 
 // TestValuesAreNoArguments checks the arguments of every run from creation to deletion:

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+)
+
+// A purpose is what a run of the CLI does with variables.
+type purpose int
+
+const (
+	// toInit evaluates variables in the sources of modules and in the backend, if the CLI supports them there.
+	toInit purpose = iota
+	// toPlan makes a plan: plan, destroy, and an apply without a saved plan.
+	toPlan
+	// toApplyPlan applies a saved plan, which has the values of the variables.
+	toApplyPlan
+	// toUseState uses the state without a plan: "state pull", "state push", force-unlock, "workspace delete".
+	toUseState
+)
+
+// args returns the arguments of a run: the files of variables, if the CLI reads them in such a run, and the
+// arguments of the Workspace, which take precedence.
+func (r *Runner) args(to purpose, own ...string) []string {
+	var args []string
+
+	if r.takesVariables(to) {
+		for _, name := range r.varFiles {
+			args = append(args, "-var-file="+filepath.Join(r.run.Dir, name))
+		}
+	}
+
+	return append(args, own...)
+}
+
+func (r *Runner) takesVariables(to purpose) bool {
+	switch to {
+	case toApplyPlan:
+		// OpenTofu fails if a value differs from the one in the plan, also if it is from a file that it loads by
+		// itself, such as terraform.tfvars. Terraform uses those in the plan. It refuses other ones, and earlier
+		// versions of both CLIs refuse any.
+		return r.CLI.Since(terraform.OpenTofu, "1.11.0")
+	case toUseState:
+		// The backend, or the encryption of the state, may depend on variables. Otherwise a file that cannot be
+		// parsed must not keep a Workspace without resources from being deleted. Terraform refuses the arguments.
+		return r.CLI.Since(terraform.OpenTofu, "1.8.0") && r.stateUsesVariables()
+	case toInit, toPlan:
+	}
+
+	return true
+}
+
+// stateUsesVariables says whether the root module makes the place of the state depend on variables.
+func (r *Runner) stateUsesVariables() bool {
+	entries, err := os.ReadDir(r.run.Dir)
+	if err != nil {
+		return true
+	}
+
+	var names []string
+	for _, e := range entries {
+		names = append(names, path.Join(r.Inputs.parameters.Entrypoint, e.Name()))
+	}
+
+	return r.initUsesVariables(names)
+}
+
+// savedPlanEnv returns the environment of an apply of a saved plan. If the run takes variables, those in
+// TF_CLI_ARGS_plan are among them. They stay in the environment, because everyone can read arguments.
+func (r *Runner) savedPlanEnv() []string {
+	if !r.takesVariables(toApplyPlan) {
+		return r.run.Env
+	}
+
+	const variable = "TF_CLI_ARGS_apply"
+
+	value, _ := environ.Lookup(r.run.Env, "TF_CLI_ARGS_plan")
+
+	flags := variableFlags(environ.Words(value))
+	if len(flags) == 0 {
+		return r.run.Env
+	}
+
+	value, _ = environ.Lookup(r.run.Env, variable)
+
+	return append(slices.Clone(r.run.Env), variable+"="+value+" "+environ.Quote(flags))
+}
+
+// variableFlags returns the flags -var and -var-file among the arguments, with their values.
+func variableFlags(args []string) []string {
+	var flags []string
+
+	for i, arg := range args {
+		name, _, hasValue := strings.Cut(strings.Replace(arg, "--", "-", 1), "=")
+		if name != "-var" && name != "-var-file" {
+			continue
+		}
+
+		flags = append(flags, arg)
+		if !hasValue && i+1 < len(args) {
+			flags = append(flags, args[i+1])
+		}
+	}
+
+	return flags
+}
