@@ -7,6 +7,8 @@
 package environ
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,6 +19,31 @@ import (
 
 // gitConfigCount counts the pairs of GIT_CONFIG_KEY_n and GIT_CONFIG_VALUE_n.
 const gitConfigCount = "GIT_CONFIG_COUNT"
+
+// maxVariable is the length at which Linux refuses to start a program with a variable, with its name and the
+// zero byte at its end.
+const maxVariable = 128 << 10
+
+// CheckName returns an error if no variable can have the name.
+func CheckName(name string) error {
+	if name == "" || strings.ContainsAny(name, "=\x00") {
+		return fmt.Errorf(`%.100q is not the name of an environment variable: it must not be empty, and must contain neither "=" nor NUL`, name)
+	}
+
+	return nil
+}
+
+// CheckValue returns an error, without the value, if the variable cannot have it.
+func CheckValue(name string, value []byte) error {
+	switch {
+	case bytes.IndexByte(value, 0) >= 0:
+		return errors.New("its value contains a NUL byte, which no environment variable can")
+	case len(name)+len("=")+len(value) >= maxVariable:
+		return fmt.Errorf("its value has %d bytes: an environment variable can have %d with its name", len(value), maxVariable-len("=")-1)
+	}
+
+	return nil
+}
 
 // Lookup returns the value of a variable, and whether there is one.
 func Lookup(env []string, name string) (string, bool) {

@@ -5,6 +5,7 @@
 package environ
 
 import (
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -135,5 +136,51 @@ func TestQuote(t *testing.T) {
 	words := []string{"-var=a=b c", `it's "quoted"`, `back\slash`, "a\nb", "$HOME `x`; | &", ""}
 	if diff := cmp.Diff(words, Words(Quote(words))); diff != "" {
 		t.Errorf("Words(Quote(...)): -want, +got:\n%s", diff)
+	}
+}
+
+// TestCheck gives variables to a process. Those that an error names must be refused, and all others accepted.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason, name, value string
+		err                 string
+	}{
+		"Usual":     {reason: "All other characters are fine.", name: "a B-c.ü", value: "= \n"},
+		"NoName":    {reason: "There is no such variable.", err: `"" is not the name`},
+		"Equals":    {reason: "It is the name of another one.", name: "A=B", err: `"A=B" is not the name`},
+		"NULInName": {reason: "It ends there.", name: "A\x00", err: "is not the name"},
+		"LongName":  {reason: "The error is short.", name: strings.Repeat("=", 1000), err: `"` + strings.Repeat("=", 100) + `" is`},
+		"NUL":       {reason: "It ends there.", name: "A", value: "b\x00", err: "NUL"},
+		"Longest":   {reason: "The kernel accepts it.", name: "A", value: strings.Repeat("x", maxVariable-3)},
+		"TooLong":   {reason: "The kernel refuses it.", name: "A", value: strings.Repeat("x", maxVariable-2), err: "131070 bytes"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			err := CheckName(tc.name)
+			if err == nil {
+				err = CheckValue(tc.name, []byte(tc.value))
+			}
+
+			if tc.err == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("%s\nwant an error with %q, got %v", tc.reason, tc.err, err)
+			}
+
+			// The kernel knows neither names nor "=".
+			if strings.Contains(tc.err, "name") || strings.HasSuffix(name, "Name") {
+				return
+			}
+
+			cmd := exec.CommandContext(t.Context(), "true")
+			cmd.Env = []string{tc.name + "=" + tc.value}
+
+			if started := cmd.Run() == nil; started != (tc.err == "") {
+				t.Errorf("%s\na process with it: want it to start: %t", tc.reason, tc.err == "")
+			}
+		})
 	}
 }

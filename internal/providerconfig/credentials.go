@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/keyref"
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
@@ -59,6 +60,10 @@ func extract(ctx context.Context, values *keyref.Reader, lookup func(string) (st
 	case xpv2.CredentialsSourceEnvironment:
 		if c.Env == nil {
 			return nil, errors.New("source is Environment, but env is not set")
+		}
+
+		if err := environ.CheckName(c.Env.Name); err != nil {
+			return nil, errors.Wrap(err, "env.name")
 		}
 
 		v, _ := lookup(c.Env.Name)

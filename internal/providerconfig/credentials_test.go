@@ -113,6 +113,14 @@ func TestCredentials(t *testing.T) {
 			}},
 			want: map[string][]byte{"f": {}},
 		},
+		"BadEnvironment": {
+			reason: "No variable has this name.",
+			credentials: []commonv1beta1.ProviderCredentials{{
+				Filename: "f", Source: xpv2.CredentialsSourceEnvironment,
+				CommonCredentialSelectors: xpv2.CommonCredentialSelectors{Env: &xpv2.EnvSelector{Name: "A=B"}},
+			}},
+			err: `cannot read credentials "f": env.name: "A=B" is not the name of an environment variable`,
+		},
 		"Filesystem": {
 			reason:      "A file of the provider becomes a file.",
 			credentials: fromPath(onDisk),

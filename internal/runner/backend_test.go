@@ -66,17 +66,16 @@ func TestStateArguments(t *testing.T) {
 		change func(s *subject)
 		err    string
 	}{
-		"Plan":         {reason: "The plan would be for another state.", change: func(s *subject) { s.PlanArgs = []string{"-lock=false", "-state=/a"} }, err: `"-state"`},
-		"Apply":        {reason: "The value may be another argument.", change: func(s *subject) { s.ApplyArgs = []string{"--state", "/a"} }, err: `"-state"`},
-		"Destroy":      {reason: "It would destroy the other state.", change: func(s *subject) { s.DestroyArgs = []string{"-state-out=/a"} }, err: `"-state-out"`},
-		"Backup":       {reason: "It overwrites a file.", change: func(s *subject) { s.ApplyArgs = []string{"-backup=/a"} }, err: `"-backup"`},
-		"Environment":  {reason: "It has arguments, too.", change: environment("TF_CLI_ARGS", "-no-color -state=/a"), err: `"-state"`},
-		"Command":      {reason: "So have its variables for one command.", change: environment("TF_CLI_ARGS_plan", "-state=/a"), err: `"-state"`},
-		"Quoted":       {reason: "The CLI removes quotation marks.", change: environment("TF_CLI_ARGS_apply", `-s"ta"t\e '/a'`), err: `"-state"`},
-		"NameWithSign": {reason: "A name may have a part of the value.", change: environment("TF_CLI_ARGS=-state", "/a"), err: `"-state"`},
-		"NoBackup":     {reason: "It is about no file.", change: func(s *subject) { s.ApplyArgs = []string{"-backup=-"} }},
-		"Others":       {reason: "They are about the same state.", change: func(s *subject) { s.PlanArgs = []string{"-var=state=/a", "-target=state", "state"} }},
-		"OtherEnv":     {reason: "It has no arguments.", change: environment("A", "-state=/a")},
+		"Plan":        {reason: "The plan would be for another state.", change: func(s *subject) { s.PlanArgs = []string{"-lock=false", "-state=/a"} }, err: `"-state"`},
+		"Apply":       {reason: "The value may be another argument.", change: func(s *subject) { s.ApplyArgs = []string{"--state", "/a"} }, err: `"-state"`},
+		"Destroy":     {reason: "It would destroy the other state.", change: func(s *subject) { s.DestroyArgs = []string{"-state-out=/a"} }, err: `"-state-out"`},
+		"Backup":      {reason: "It overwrites a file.", change: func(s *subject) { s.ApplyArgs = []string{"-backup=/a"} }, err: `"-backup"`},
+		"Environment": {reason: "It has arguments, too.", change: environment("TF_CLI_ARGS", "-no-color -state=/a"), err: `"-state"`},
+		"Command":     {reason: "So have its variables for one command.", change: environment("TF_CLI_ARGS_plan", "-state=/a"), err: `"-state"`},
+		"Quoted":      {reason: "The CLI removes quotation marks.", change: environment("TF_CLI_ARGS_apply", `-s"ta"t\e '/a'`), err: `"-state"`},
+		"NoBackup":    {reason: "It is about no file.", change: func(s *subject) { s.ApplyArgs = []string{"-backup=-"} }},
+		"Others":      {reason: "They are about the same state.", change: func(s *subject) { s.PlanArgs = []string{"-var=state=/a", "-target=state", "state"} }},
+		"OtherEnv":    {reason: "It has no arguments.", change: environment("A", "-state=/a")},
 	}
 
 	for name, tc := range cases {

@@ -6,6 +6,7 @@ package runner
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,6 +70,17 @@ func TestGather(t *testing.T) {
 			change: func(s *subject) { variables(s); s.VarFiles = s.VarFiles[:1] },
 			want:   want{Files: map[string]workdir.File{"main.tf": plain(`variable "a" {}`), varFileName(0, false): hidden("from-config-map")}, VarFiles: []string{varFileName(0, false)}},
 		},
+		"MarkedVarFile": {
+			reason: "A byte order mark is no part of it.",
+			change: func(s *subject) {
+				json := commonv1beta1.FileFormatJSON
+				s.VarFiles = []commonv1beta1.VarFile{{
+					Source: commonv1beta1.VarFileSourceConfigMapKey, Format: &json,
+					ConfigMapKeyReference: &commonv1beta1.KeyReference{Namespace: "ns", Name: "marked", Key: "k"},
+				}}
+			},
+			want: want{Files: map[string]workdir.File{"main.tf": plain("# module"), varFileName(0, true): hidden("{}")}, VarFiles: []string{varFileName(0, true)}},
+		},
 		"SecretVarFile": {
 			reason: "Its text must not be shown. Its name has the format.",
 			change: variables,
@@ -126,14 +138,32 @@ func TestGatherErrors(t *testing.T) {
 			reason: "Its values would not fit into memory.", err: `cannot resolve variables: environment variable "A": all values together`,
 			change: func(s *subject) {
 				ref := &commonv1beta1.KeyReference{Namespace: "ns", Name: "large", Key: "k"}
-				s.Env = slices.Repeat([]commonv1beta1.EnvVar{{Name: "A", SecretKeyReference: ref}}, 20)
+				s.Env = slices.Repeat([]commonv1beta1.EnvVar{{Name: "A", SecretKeyReference: ref}}, 100)
 			},
 		},
 		"LargeVarFiles": {
-			reason: "Those of files would not, either.", incomplete: "cannot resolve variables: varFiles[8]: all values together have more than 8.0 MiB",
+			reason: "Those of files would not, either.", incomplete: "cannot resolve variables: varFiles[81]: all values together have more than 8.0 MiB",
 			change: func(s *subject) {
 				ref := &commonv1beta1.KeyReference{Namespace: "ns", Name: "large", Key: "k"}
-				s.VarFiles = slices.Repeat([]commonv1beta1.VarFile{{Source: commonv1beta1.VarFileSourceSecretKey, SecretKeyReference: ref}}, 20)
+				s.VarFiles = slices.Repeat([]commonv1beta1.VarFile{{Source: commonv1beta1.VarFileSourceSecretKey, SecretKeyReference: ref}}, 100)
+			},
+		},
+		"NoEnvName": {
+			reason: "No variable has this name. The value may be a secret.", err: `cannot resolve variables: spec.forProvider.env[1].name: "" is not the name`,
+			change: func(s *subject) { s.Env = []commonv1beta1.EnvVar{{Name: "A"}, {Value: "sesame"}} },
+		},
+		"BadEnvName": {
+			reason: "The CLI would get another variable.", err: `spec.forProvider.env[0].name: "A=B" is not the name`,
+			change: environment("A=B", "c"),
+		},
+		"NULInEnvName": {reason: "No process can have it.", err: `"A\x00" is not the name`, change: environment("A\x00", "c")},
+		"NULInEnv":     {reason: "No process can have it.", err: `environment variable "A": its value contains a NUL byte`, change: environment("A", "\x00")},
+		"LongEnv":      {reason: "No process can have it.", err: `environment variable "A": its value has 131070 bytes: an environment variable can have 131070`, change: environment("A", strings.Repeat("x", 131070))},
+		"NULInArgs":    {reason: "No process can have it.", err: `cannot use the argument "-no\x00"`, change: func(s *subject) { s.InitArgs = []string{"-no\x00"} }},
+		"UTF16": {
+			reason: "The CLI would say that it is no token.", incomplete: "cannot resolve variables: varFiles[0] (Secret ns/utf16, key k) contains NUL bytes",
+			change: func(s *subject) {
+				s.VarFiles = []commonv1beta1.VarFile{{Source: commonv1beta1.VarFileSourceSecretKey, SecretKeyReference: &commonv1beta1.KeyReference{Namespace: "ns", Name: "utf16", Key: "k"}}}
 			},
 		},
 		"VarFile": {reason: "Some commands do not need it.", change: missingVariables, incomplete: "cannot resolve variables: varFiles[0]"},

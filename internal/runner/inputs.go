@@ -5,7 +5,9 @@
 package runner
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"maps"
 	"path"
 	"regexp"
@@ -32,6 +34,7 @@ type Inputs struct {
 	module   map[string]workdir.File // By names relative to the directory of the Workspace.
 	config   map[string]workdir.File // Files beside the module, by names in its entrypoint.
 	varFiles []string                // Names in config of files of variables. Later ones take precedence.
+	origins  map[string]origin       // By the names of files that the CLI may report.
 
 	// backend says that there is a partial backend configuration. Credentials may have a file of
 	// that name, too.
@@ -57,7 +60,12 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 		parameters:  p,
 		module:      module.InlineFiles(p),
 		config:      map[string]workdir.File{},
+		origins:     map[string]origin{},
 		pluginCache: ptr.Deref(pc.PluginCache, true),
+	}
+
+	for name := range in.module {
+		in.origins[path.Base(name)] = origin{field: "spec.forProvider.module", lines: true}
 	}
 
 	var secrets [][]byte
@@ -65,14 +73,17 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 	for name, data := range credentials {
 		secrets = append(secrets, data)
 		in.config[name] = workdir.File{Data: data, Secret: true}
+		in.origins[name] = origin{field: `spec.credentials of the ProviderConfig, filename "` + name + `",`, lines: true}
 	}
 
 	if pc.Configuration != nil {
 		in.config[configurationFile] = workdir.File{Data: []byte(*pc.Configuration)}
+		in.origins[configurationFile] = origin{field: "spec.configuration of the ProviderConfig", lines: true}
 	}
 
 	if pc.BackendFile != nil {
 		in.config[backendFile] = workdir.File{Data: []byte(*pc.BackendFile)}
+		in.origins[backendFile] = origin{field: "spec.backendFile of the ProviderConfig", lines: true}
 		in.backend = true
 	}
 
@@ -96,7 +107,11 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 // that is not empty takes precedence over a ConfigMap, and a ConfigMap over a Secret. Without any of
 // them the variable is empty.
 func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets [][]byte, err error) {
-	for _, v := range in.parameters.Env {
+	for i, v := range in.parameters.Env {
+		if err := environ.CheckName(v.Name); err != nil {
+			return nil, errors.Wrapf(err, "spec.forProvider.env[%d].name", i)
+		}
+
 		data := []byte(v.Value)
 
 		switch {
@@ -108,6 +123,10 @@ func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets []
 			ref := v.SecretKeyReference
 			data, err = values.Secret(ctx, ref.Namespace, ref.Name, ref.Key)
 			secrets = append(secrets, data)
+		}
+
+		if err == nil {
+			err = environ.CheckValue(v.Name, data)
 		}
 
 		if err != nil {
@@ -126,19 +145,30 @@ func (in *Inputs) addVarFiles(ctx context.Context, values *keyref.Reader) (secre
 	var names []string
 
 	files := map[string]workdir.File{}
-	add := func(data []byte, json bool) {
+	origins := map[string]origin{}
+	add := func(data []byte, json bool, o origin) {
 		name := varFileName(len(names), json)
 		files[name] = workdir.File{Data: data, Secret: true}
+		origins[name] = o
 		names = append(names, name)
 	}
 
 	for i, f := range in.parameters.VarFiles {
-		data, err := readVarFile(ctx, values, f)
+		data, from, err := readVarFile(ctx, values, f)
 		if err != nil {
 			return nil, errors.Wrapf(err, "varFiles[%d]", i)
 		}
 
-		add(data, ptr.Deref(f.Format, commonv1beta1.FileFormatHCL) == commonv1beta1.FileFormatJSON)
+		// The CLI would report an unknown token.
+		if bytes.IndexByte(data, 0) >= 0 {
+			return nil, errors.Errorf("varFiles[%d] (%s) contains NUL bytes, as UTF-16 does: save it as UTF-8", i, from)
+		}
+
+		// The CLI refuses a byte order mark in JSON.
+		data = bytes.TrimPrefix(data, []byte("\ufeff"))
+
+		add(data, ptr.Deref(f.Format, commonv1beta1.FileFormatHCL) == commonv1beta1.FileFormatJSON,
+			origin{field: fmt.Sprintf("spec.forProvider.varFiles[%d] (%s)", i, from), lines: true})
 
 		if f.Source == commonv1beta1.VarFileSourceSecretKey {
 			secrets = append(secrets, data)
@@ -146,42 +176,54 @@ func (in *Inputs) addVarFiles(ctx context.Context, values *keyref.Reader) (secre
 	}
 
 	if m := in.parameters.VarMap; m != nil && len(m.Raw) > 0 {
-		add(m.Raw, true)
+		add(m.Raw, true, origin{field: "spec.forProvider.varmap"})
 	}
 
 	maps.Copy(in.config, files)
+	maps.Copy(in.origins, origins)
 	in.varFiles = names
 
 	return secrets, nil
 }
 
-func readVarFile(ctx context.Context, values *keyref.Reader, f commonv1beta1.VarFile) ([]byte, error) {
+// readVarFile returns the content of a file of variables, and the key that it is from.
+func readVarFile(ctx context.Context, values *keyref.Reader, f commonv1beta1.VarFile) (data []byte, from string, err error) {
 	switch f.Source {
 	case commonv1beta1.VarFileSourceConfigMapKey:
 		ref := f.ConfigMapKeyReference
 		if ref == nil {
-			return nil, errors.New("source is ConfigMapKey, but configMapKeyRef is not set")
+			return nil, "", errors.New("source is ConfigMapKey, but configMapKeyRef is not set")
 		}
 
-		return values.ConfigMap(ctx, ref.Namespace, ref.Name, ref.Key)
+		data, err = values.ConfigMap(ctx, ref.Namespace, ref.Name, ref.Key)
+
+		return data, fmt.Sprintf("ConfigMap %s/%s, key %s", ref.Namespace, ref.Name, ref.Key), err
 	case commonv1beta1.VarFileSourceSecretKey:
 		ref := f.SecretKeyReference
 		if ref == nil {
-			return nil, errors.New("source is SecretKey, but secretKeyRef is not set")
+			return nil, "", errors.New("source is SecretKey, but secretKeyRef is not set")
 		}
 
-		return values.Secret(ctx, ref.Namespace, ref.Name, ref.Key)
+		data, err = values.Secret(ctx, ref.Namespace, ref.Name, ref.Key)
+
+		return data, fmt.Sprintf("Secret %s/%s, key %s", ref.Namespace, ref.Name, ref.Key), err
 	default:
-		return nil, errors.Errorf("source %q is not one of ConfigMapKey, SecretKey", f.Source)
+		return nil, "", errors.Errorf("source %q is not one of ConfigMapKey, SecretKey", f.Source)
 	}
 }
 
 // checkArgs returns an error if arguments of commands, also from the environment, name a file of a
 // state. The command would use that state, while the provider checks the owner of the one in the
-// backend.
+// backend. Arguments that no program can have are an error, too.
 func (in *Inputs) checkArgs() error {
 	p := in.parameters
 	words := slices.Concat(p.PlanArgs, p.ApplyArgs, p.DestroyArgs)
+
+	for _, word := range slices.Concat(p.InitArgs, words) {
+		if strings.Contains(word, "\x00") {
+			return errors.Errorf("cannot use the argument %.100q: it contains a NUL byte", word)
+		}
+	}
 
 	for _, kv := range in.env {
 		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "TF_CLI_ARGS") {

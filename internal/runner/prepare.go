@@ -83,7 +83,7 @@ func (r *Runner) write(ctx context.Context) error {
 		return err
 	}
 
-	r.run = &terraform.Workspace{Dir: path, Name: r.Name, Env: env, Log: r.Log, Redact: r.Inputs.secrets.Text}
+	r.run = &terraform.Workspace{Dir: path, Name: r.Name, Env: env, Log: r.Log, Redact: r.Inputs.secrets.Text, Origin: r.Inputs.origin}
 
 	return nil
 }
@@ -130,6 +130,7 @@ func (r *Runner) writeInputs() (path string, err error) {
 	}
 
 	files[name] = workdir.File{Data: data, Secret: true}
+	r.Inputs.origins[varsFile] = origin{field: "spec.forProvider.vars", rendered: data}
 
 	// All other files take precedence.
 	r.varFiles = append([]string{varsFile}, r.varFiles...)

@@ -5,6 +5,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -46,6 +47,8 @@ var kube = sync.OnceValue(func() client.Client {
 	return fake.NewClientBuilder().WithObjects(
 		&corev1.ConfigMap{ObjectMeta: o, Data: map[string]string{"k": "from-config-map"}},
 		&corev1.Secret{ObjectMeta: o, Data: map[string][]byte{"k": []byte("sesame-sesame")}},
-		&corev1.Secret{ObjectMeta: large, Data: map[string][]byte{"k": make([]byte, 1<<20)}},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "marked"}, Data: map[string]string{"k": "\ufeff{}"}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "utf16"}, Data: map[string][]byte{"k": []byte("\xff\xfea\x00=\x001\x00")}},
+		&corev1.Secret{ObjectMeta: large, Data: map[string][]byte{"k": bytes.Repeat([]byte("x"), 100<<10)}},
 	).Build()
 })

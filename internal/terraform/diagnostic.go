@@ -6,7 +6,6 @@ package terraform
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,16 +19,20 @@ type Diagnostic struct {
 	Detail  string
 	Address string // Of the resource instance.
 	File    string // Relative to the root module.
-	Line    int
+	Line    int    // 0 if none is known.
 	Context string // The block that the line is in: resource "aws_vpc" "main".
 }
 
 // String returns the diagnostic as one line: first the place, and then the cause, because tools such as
 // crossplane beta trace show the end of a message.
 func (d Diagnostic) String() string {
-	place := ""
-	if d.File != "" {
-		place = fmt.Sprintf("%s:%d", d.File, d.Line)
+	place, line := d.File, ":"
+	if strings.HasPrefix(place, "spec.") { // A field, see Workspace.Origin.
+		line = ", line "
+	}
+
+	if place != "" && d.Line > 0 {
+		place += line + strconv.Itoa(d.Line)
 	}
 
 	var parts []string
@@ -51,7 +54,11 @@ func (d Diagnostic) says(texts ...string) bool {
 	})
 }
 
-// forPeople returns the diagnostic without secrets, and without the path of the workspace.
+// fileName matches the names of files that people may know by another name: see Workspace.Origin.
+var fileName = regexp.MustCompile(`[\w./-]*\.(?:tf|tfvars|tfbackend|terraformrc)(?:\.json)?\b`)
+
+// forPeople returns the diagnostic without secrets, without the path of the workspace, and with the fields
+// that its files were written from.
 func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 	for _, text := range []*string{&d.Summary, &d.Detail, &d.Address, &d.File, &d.Context} {
 		*text = ws.redacted(*text)
@@ -61,6 +68,22 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 		d.Summary = strings.ReplaceAll(d.Summary, prefix, "")
 		d.Detail = strings.ReplaceAll(d.Detail, prefix, "")
 		d.File = strings.TrimPrefix(d.File, prefix)
+	}
+
+	if ws.Origin == nil {
+		return d
+	}
+
+	if field, line := ws.Origin(d.File, d.Line); field != "" {
+		d.File, d.Line = field, line
+	}
+
+	for _, text := range []*string{&d.Summary, &d.Detail} {
+		*text = fileName.ReplaceAllStringFunc(*text, func(name string) string {
+			field, _ := ws.Origin(name, 0)
+
+			return cmp.Or(field, name)
+		})
 	}
 
 	return d

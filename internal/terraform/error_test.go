@@ -15,6 +15,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestErrorOrigin ensures that an error names the fields that files were written from, and no line that nobody knows.
+func TestErrorOrigin(t *testing.T) {
+	t.Parallel()
+
+	ws := Workspace{Dir: "/tf/ws", Origin: func(file string, line int) (string, int) {
+		return map[string]string{"main.tf": "the module", "0.tfvars.json": "spec.values", ".terraformrc": "the settings"}[file], max(0, line-10)
+	}}
+
+	cases := map[string]struct {
+		reason string
+		d      Diagnostic
+		want   string
+	}{
+		"Line":    {reason: "the line is that of the field", d: Diagnostic{Summary: "S", File: "/tf/ws/0.tfvars.json", Line: 12}, want: "spec.values, line 2: S"},
+		"NoLine":  {reason: "a field may have no lines", d: Diagnostic{Summary: "S", File: "main.tf", Line: 3, Context: "output \"o\""}, want: `the module: output "o": S`},
+		"Text":    {reason: "texts name files, too", d: Diagnostic{Summary: `No ".terraformrc"`, Detail: "See /tf/ws/main.tf:1,1-13."}, want: `No "the settings": See the module:1,1-13.`},
+		"Unknown": {reason: "all other files keep their names", d: Diagnostic{Summary: "a/main.tf", Detail: "main.tfstate, xmain.tf, x.0.tfvars.json", File: "m/main.tf", Line: 1}, want: "m/main.tf:1: a/main.tf: main.tfstate, xmain.tf, x.0.tfvars.json"},
+	}
+
+	for name, tc := range cases {
+		if got := newError("plan", ws, result{code: 1}, []Diagnostic{tc.d}).Error(); got != tc.want {
+			t.Errorf("%s: %s: want %q, got %q", name, tc.reason, tc.want, got)
+		}
+	}
+}
+
 func TestErrorMessage(t *testing.T) {
 	t.Parallel()
 

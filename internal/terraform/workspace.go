@@ -28,6 +28,9 @@ type Workspace struct {
 	// Redact, if not nil, hides secrets in the output of a run, before the output is cut,
 	// collapsed or split into lines. It must ignore white space.
 	Redact func(text string) string
+	// Origin, if not nil, returns the field that a file in Dir was written from, and the line of it that people
+	// know, or 0. It returns no field for other files. Without a line it is called with 0.
+	Origin func(file string, line int) (field string, fieldLine int)
 }
 
 // redacted returns text without secrets.

@@ -63,6 +63,23 @@ func Render(d Declarations, vars []commonv1beta1.Var) ([]byte, error) {
 	return file, nil
 }
 
+// KeyAt returns the key of the variable whose value is on a line of a file that Render has returned, if any.
+func KeyAt(file []byte, line int) string {
+	f, ok := terraform.ParseFile(file, "rendered.tfvars")
+	if !ok {
+		return ""
+	}
+
+	attributes, _ := f.Body.JustAttributes()
+	for key, a := range attributes {
+		if a.Range.Start.Line <= line && line <= a.Range.End.Line {
+			return key
+		}
+	}
+
+	return ""
+}
+
 // literal returns an HCL expression whose value is the text.
 func literal(text string) (string, error) {
 	if !utf8.ValidString(text) {

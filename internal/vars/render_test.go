@@ -238,3 +238,14 @@ func parse(t *testing.T, data []byte) map[string]cty.Value {
 
 	return values
 }
+
+func TestKeyAt(t *testing.T) {
+	t.Parallel()
+
+	file := []byte("a = (1\n)\nb = \"text\"\n")
+	for line, want := range []string{"", "a", "a", "b", ""} {
+		if got := KeyAt(file, line); got != want {
+			t.Errorf("KeyAt(..., %d): want %q, got %q", line, want, got)
+		}
+	}
+}

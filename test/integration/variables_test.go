@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
@@ -196,6 +199,34 @@ func TestModuleOfVariable(t *testing.T) {
 	expectOutputs(t, c, ws, map[string]string{"which": `"b"`})
 	expectReady(t, c, ws)
 	expectRuns(t, i, ws, "init", "plan", "apply", "plan", "init", "plan", "apply")
+}
+
+// TestUnreadableVarFile has files of variables that begin with a byte order mark, one of which is broken behind it.
+func TestUnreadableVarFile(t *testing.T) {
+	t.Parallel()
+
+	c, ns, shard, _ := useTerraform(t)
+
+	cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+	broken := c.configMapKey(t, ns, "\ufeff{\n")
+	ws := c.createReferring(t, namespacedScope, ns, references{varFiles: []commonv1beta1.VarFile{
+		configMapVars(c.configMapKey(t, ns, "\ufeff{\"a\": 1}"), inFormat(commonv1beta1.FileFormatJSON)),
+		configMapVars(broken, inFormat(commonv1beta1.FileFormatJSON)),
+	}}, inShard(shard), withConfig(cfg), withModule(echo("a")))
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "on spec.forProvider.varFiles[1] (ConfigMap "+ns+"/"+broken.Name+", key "+broken.Key+") line ")
+}
+
+// TestBadEnvironment has an entry of env that no process can have.
+func TestBadEnvironment(t *testing.T) {
+	t.Parallel()
+
+	c, ns, shard, _ := useTerraform(t)
+
+	for _, kind := range []scope{clusterScope, namespacedScope} {
+		cfg := c.createConfig(t, kind, ns, withoutBackend())
+		ws := c.createReferring(t, kind, ns, references{env: []commonv1beta1.EnvVar{{Name: "A"}, {Name: "B=C", Value: "d"}}}, inShard(shard), withConfig(cfg), withModule(echo()))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, `spec.forProvider.env[1].name: "B=C" is not the name of an environment variable`)
+	}
 }
 
 // TestValuesAreNoArguments checks the arguments of every run from creation to deletion:

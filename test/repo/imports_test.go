@@ -148,7 +148,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/providerconfig",
-			to:   []string{"apis/...", "internal/keyref", "internal/regular"},
+			to:   []string{"apis/...", "internal/environ", "internal/keyref", "internal/regular"},
 			why:  "a ProviderConfig is resolved for any managed resource",
 		},
 		{

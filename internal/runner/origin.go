@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"fmt"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/vars"
+)
+
+// An origin is what a file beside the module was written from.
+type origin struct {
+	field string
+	lines bool // Its lines are those of the field.
+
+	// rendered is the file if vars.Render has made it.
+	rendered []byte
+}
+
+// origin returns what people have written where the CLI sees a line of a file: a field, and the line of it, or
+// 0. It returns no field for files of a module that was fetched.
+func (in *Inputs) origin(file string, line int) (field string, fieldLine int) {
+	o := in.origins[file]
+
+	if key := vars.KeyAt(o.rendered, line); key != "" {
+		return fmt.Sprintf("%s, key %q", o.field, key), 0
+	}
+
+	if !o.lines {
+		line = 0
+	}
+
+	return o.field, line
+}

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/test/program"
+)
+
+// TestOrigins ensures that errors of the CLI name the field that is wrong, not the file that it was written to.
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+
+	key := &commonv1beta1.KeyReference{Namespace: "ns", Name: "o", Key: "k"}
+	format := commonv1beta1.FileFormatJSON
+	list := inline("# list\nvariable \"a\" {\n  type = list(string)\n}\n")
+
+	cases := map[string]struct {
+		reason string
+		change []func(s *subject)
+		want   string
+	}{
+		"VarFile": {
+			reason: "It is not HCL.", want: "spec.forProvider.varFiles[0] (ConfigMap ns/o, key k), line 1: ",
+			change: []func(*subject){list, func(s *subject) {
+				s.VarFiles = []commonv1beta1.VarFile{{Source: commonv1beta1.VarFileSourceConfigMapKey, ConfigMapKeyReference: key}}
+			}},
+		},
+		"JSONVarFile": {
+			reason: "Its text is not JSON.", want: "spec.forProvider.varFiles[0] (Secret ns/o, key k), line 1: ",
+			change: []func(*subject){list, func(s *subject) {
+				s.VarFiles = []commonv1beta1.VarFile{{Source: commonv1beta1.VarFileSourceSecretKey, SecretKeyReference: key, Format: &format}}
+			}},
+		},
+		"Vars": {
+			reason: "The line in the file means nothing.", want: `spec.forProvider.vars, key "a": `,
+			change: []func(*subject){list, func(s *subject) { s.Vars = []commonv1beta1.Var{{Key: "a", Value: "[\nunquoted,\n]"}} }},
+		},
+		"VarMap": {
+			reason: "It has no lines, either.", want: "spec.forProvider.varmap: ",
+			change: []func(*subject){list, func(s *subject) { s.VarMap = &runtime.RawExtension{Raw: []byte(`{"variable": {"a": {}}}`)} }},
+		},
+		"Module":        {reason: "It is inline.", want: "spec.forProvider.module, line 2: ", change: []func(*subject){inline("#\n}")}},
+		"Configuration": {reason: "It is not HCL.", want: "spec.configuration of the ProviderConfig, line 2: ", change: []func(*subject){configuration("#\n}")}},
+		"Backend":       {reason: "The backend has no such setting.", want: "spec.backendFile of the ProviderConfig, line 1: ", change: []func(*subject){partialBackend, func(s *subject) { s.config.BackendFile = new("nonsense = 1") }, inline("terraform {\n  backend \"local\" {}\n}")}},
+		"Credentials":   {reason: "The CLI loads a file of this name.", want: `spec.credentials of the ProviderConfig, filename "terraform.tfvars", line 1: `, change: []func(*subject){credentials("terraform.tfvars")}},
+		"Declaration":   {reason: "A text may name a file, too.", want: "declared at spec.forProvider.module:", change: []func(*subject){list, func(s *subject) { s.VarMap = &runtime.RawExtension{Raw: []byte(`{"a": "b"}`)} }}},
+	}
+
+	for cliName, path := range program.CLIs(t) {
+		for name, tc := range cases {
+			t.Run(cliName+"/"+name, func(t *testing.T) {
+				t.Parallel()
+
+				p := newPlace(t)
+				r := p.stubbed(t, firstUID, tc.change...)
+
+				cli, err := terraform.Find(t.Context(), path, terraform.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				r.CLI = cli
+
+				err = callPlan(t.Context(), r)
+				expectError(t, tc.reason, tc.want, err)
+
+				if err != nil && (strings.Contains(err.Error(), "crossplane") || strings.Contains(err.Error(), filepath.Base(r.Dir.Path()))) {
+					t.Errorf("\n%s\nwant no name of a file of the provider, got %v", tc.reason, err)
+				}
+			})
+		}
+	}
+}
