@@ -177,6 +177,7 @@ func (i *instance) workspaceOptions(co controller.Options) (workspacectrl.Option
 			IsServed:     i.isServed,
 			FailedRuns:   i.failedRuns,
 			Users:        statelock.NewStateUsers(),
+			LongestRun:   i.o.Timeout + reconcileMargin,
 		},
 
 		ServedByOtherBefore: i.claims.ServedByOtherBefore,

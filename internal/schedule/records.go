@@ -173,6 +173,21 @@ func (r *Records) Fail(ws workspace.Workspace) Failures {
 	return failures
 }
 
+// RetryBy moves the retry of a Workspace that failed to the supplied time, unless it is earlier.
+func (r *Records) RetryBy(ws workspace.Workspace, by time.Time) Failures {
+	failures := Failures{}
+
+	r.change(ws, func(rec *Record) {
+		if f := &rec.Failures; f.Retry.After(by) {
+			f.Retry = by
+		}
+
+		failures = rec.Failures
+	})
+
+	return failures
+}
+
 // Succeed records that a reconcile of a Workspace left nothing to do.
 func (r *Records) Succeed(ws workspace.Workspace) {
 	r.change(ws, func(rec *Record) { rec.Failures = Failures{} })

@@ -145,6 +145,24 @@ func TestFail(t *testing.T) {
 	}
 }
 
+// TestRetryBy ensures that a retry is moved forward only.
+func TestRetryBy(t *testing.T) {
+	t.Parallel()
+
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	r := NewRecords(Policy{Interval: time.Hour}, func() time.Time { return now })
+	r.Begin(settled())
+
+	planned := r.Fail(settled()).Retry
+	if got := r.RetryBy(settled(), planned.Add(1)).Retry; !got.Equal(planned) {
+		t.Errorf("RetryBy(...) of a later time: want %s, got %s", planned, got)
+	}
+
+	if got := r.RetryBy(settled(), now.Add(1)).Retry; !got.Equal(now.Add(1)) {
+		t.Errorf("RetryBy(...) of an earlier time: want %s, got %s", now.Add(1), got)
+	}
+}
+
 // TestAnnotatedIsUrgent ensures that a Workspace that a person has annotated precedes all polls
 // until it was observed.
 func TestAnnotatedIsUrgent(t *testing.T) {

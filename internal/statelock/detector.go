@@ -8,6 +8,7 @@ package statelock
 import (
 	"context"
 	"fmt"
+	"os/user"
 	"slices"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 const MakesState = "init"
 
 // Predecessors are the instances that worked on a Workspace before this one, and died or released
-// it. They may have left a lock on its state.
+// it. They may have left a lock on its state. Instances of other clusters may have the same hosts.
 type Predecessors struct {
 	Hosts []string
 
@@ -36,31 +37,61 @@ type Detector struct {
 	FailedRuns   *FailedRuns
 	Users        *StateUsers
 
+	// LongestRun is longer than any run takes.
+	LongestRun time.Duration
+
 	// IsServed says whether another instance, on the supplied host, may work on a Workspace now.
 	IsServed func(ctx context.Context, o client.Object, host string) bool
 }
 
-// IsOrphan says whether a lock on the state of a Workspace was left behind by an instance that no
-// longer works on it, or by a run of this instance that has ended. All other holders may be alive.
-func (d Detector) IsOrphan(ws client.Object, l terraform.Lock) bool {
-	host := l.Host()
-	if host == "" {
-		return false
+// Who returns how the runs of this instance name themselves in a lock.
+func (d Detector) Who() string {
+	name := ""
+	// Like the CLI, which takes locks without a user.
+	if u, err := user.Current(); err == nil {
+		name = u.Username
 	}
 
-	p := d.Predecessors(ws)
-	dead := slices.Contains(p.Hosts, host)
+	return name + "@" + d.Host
+}
 
-	if host != d.Host {
-		return dead
-	}
+// WhyKept returns why a lock on the state of a Workspace is not to be removed now, or nothing if no
+// live process holds it. If only the age of the lock is missing, removal is when it may be removed.
+//
+// A recorded run proves that: of this instance, or of one that died in it. The host of a dead
+// predecessor does not, because an instance of another cluster that uses the state may have the same
+// host. Without a record, as after the loss of a disk, the age of the lock has to prove it.
+func (d Detector) WhyKept(ws client.Object, l terraform.Lock, now time.Time) (why string, removal time.Time) {
+	const stranger = "it was not left behind by a dead instance of this provider"
+
+	p, host := d.Predecessors(ws), l.Host()
 
 	since, err := l.Since()
-	if err != nil {
-		return false
+	if err != nil || host == "" {
+		return stranger, time.Time{}
 	}
 
-	return (dead && since.Before(p.Until)) || d.FailedRuns.left(ws.GetUID(), l, since)
+	if slices.ContainsFunc(d.FailedRuns.Of(ws.GetUID()), func(r Run) bool { return d.left(r, l, since, p) }) {
+		return "", time.Time{}
+	}
+
+	// A later lock on this host belongs to this instance or to a person.
+	if !slices.Contains(p.Hosts, host) || host == d.Host && !since.Before(p.Until) {
+		return stranger, time.Time{}
+	}
+
+	removal = since.Add(d.LongestRun)
+	if !now.Before(removal) {
+		return "", time.Time{}
+	}
+
+	return fmt.Sprintf("an instance of this provider on a host of that name is dead, but it has left no record of a run that made the lock, and an instance of another cluster may have the same host name. "+
+		"The provider removes it after %s, when no run can hold it any more", removal.UTC().Format(time.RFC3339)), removal
+}
+
+// left says whether a run may have left the supplied lock behind, which was made at the supplied time.
+func (d Detector) left(r Run, l terraform.Lock, since time.Time, p Predecessors) bool {
+	return r.Who == l.Who && !since.Before(r.Start) && !since.After(r.until(p, d.LongestRun)) && (!r.PlanWithoutLock || l.ForPlan())
 }
 
 // IsOwnAttempt says whether a lock is the one that a run of this instance, which began at the
@@ -88,6 +119,9 @@ type LockedError struct {
 	Err  error // of the CLI
 	Lock terraform.Lock
 	Why  string // it is not removed
+
+	// Removal is when it will be removed, or zero.
+	Removal time.Time
 }
 
 // Error names the lock and its holder.

@@ -5,6 +5,7 @@
 package statelock
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -15,108 +16,64 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-func TestIsOrphan(t *testing.T) {
+// TestWhyKept has locks on the state of a Workspace that an instance on host-1, and an earlier one on
+// host-0, have worked on. host-0 is that of this instance, which took over at a known time.
+func TestWhyKept(t *testing.T) {
 	t.Parallel()
 
-	const here, there = "host-0", "host-1"
+	const (
+		here, there = "host-0", "host-1"
+		stranger    = "it was not left behind"
+		noRecord    = "no record of a run"
+		longest     = time.Hour
+	)
 
 	took := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	before, after := took.Add(-time.Minute), took.Add(time.Minute)
+	both := []string{here, there}
+	died := func(who string) []Run { return []Run{{Who: who, Start: before}} }
 
 	cases := map[string]struct {
 		reason string
 		hosts  []string
-		failed []Run
+		runs   []Run
 		who    string
 		what   string
 		at     time.Time
 		when   string
-		want   bool
+		now    time.Time
+		want   string // A part of it.
 	}{
-		"Dead": {
-			reason: "The only instance on that host is dead.",
-			hosts:  []string{there},
-			who:    "root@" + there,
-			at:     after,
-			want:   true,
-		},
-		"Stranger": {
-			reason: "It is unknown whether the holder is alive.",
-			hosts:  []string{there},
-			who:    "alice@laptop",
-			at:     before,
-		},
-		"Nobody": {
-			reason: "A lock without a host may belong to any process.",
-			hosts:  []string{""},
-			who:    "alice",
-			at:     before,
-		},
-		"DeadHere": {
-			reason: "An earlier incarnation was on the host of this one.",
-			hosts:  []string{here},
+		"DiedHere":  {reason: "It died in a run.", hosts: both, runs: died("root@" + here), who: "root@" + here, at: before},
+		"DiedThere": {reason: "The host does not matter.", hosts: both, runs: died("root@" + there), who: "root@" + there, at: before.Add(1)},
+		"NoRunHere": {
+			reason: "It died in no run on this Workspace: an instance of another cluster has its host name.",
+			hosts:  both,
 			who:    "root@" + here,
 			at:     before,
-			want:   true,
+			want:   noRecord,
 		},
-		"AliveHere": {
-			reason: "It was not an earlier incarnation: it is a person on this host, or this instance itself.",
-			hosts:  []string{here},
-			who:    "root@" + here,
-			at:     after,
-		},
-		"NoPredecessor": {
-			reason: "There was no earlier instance.",
-			who:    "root@" + here,
-			at:     before,
-		},
-		"OwnFailure": {
-			reason: "A run of this instance failed to unlock.",
-			failed: []Run{{Start: before, End: after}},
-			who:    "root@" + here,
-			at:     took,
-			want:   true,
-		},
-		"OwnPlan": {
-			reason: "A plan without a lock does not lock a state to change it: another process holds the lock.",
-			failed: []Run{{Start: before, End: after, PlanWithoutLock: true}},
-			who:    "root@" + here,
-			what:   "OperationTypeApply",
-			at:     took,
-		},
-		"OwnFirstPlan": {
-			reason: "A plan without a lock may have had to make the state.",
-			failed: []Run{{Start: before, End: after, PlanWithoutLock: true}},
-			who:    "root@" + here,
-			what:   "init",
-			at:     took,
-			want:   true,
-		},
-		"OwnFailureElsewhere": {
-			reason: "No run of this instance locks on another host.",
-			failed: []Run{{Start: before, End: after}},
-			who:    "root@" + there,
-			at:     took,
-		},
-		"OtherTime": {
-			reason: "No failed run of this instance was running at that time.",
-			failed: []Run{{Start: after, End: after.Add(time.Minute)}},
-			who:    "root@" + here,
-			at:     took,
-		},
-		"OddTime": {
-			reason: "On this host the time matters.",
-			hosts:  []string{here},
-			who:    "root@" + here,
-			when:   "yesterday",
-		},
-		"OddTimeElsewhere": {
-			reason: "On another host it does not matter.",
-			hosts:  []string{there},
-			who:    "root@" + there,
-			when:   "yesterday",
-			want:   true,
-		},
+		"NoRunThere":     {reason: "The same, for a host that is not this one.", hosts: both, who: "root@" + there, at: before, want: noRecord},
+		"BeforeTheRun":   {reason: "The run had not begun.", hosts: both, runs: died("root@" + here), who: "root@" + here, at: before.Add(-1), want: noRecord},
+		"OtherUser":      {reason: "The run had another user.", hosts: both, runs: died("root@" + here), who: "alice@" + here, at: before, want: noRecord},
+		"OtherHost":      {reason: "The run was on another host.", hosts: both, runs: died("root@" + here), who: "root@" + there, at: before, want: noRecord},
+		"AfterLongest":   {reason: "No run takes that long.", hosts: both, runs: []Run{{Who: "root@" + here, Start: took.Add(-2 * longest)}}, who: "root@" + here, at: before, want: noRecord},
+		"AfterTheRun":    {reason: "The run has ended.", hosts: both, runs: []Run{{Who: "root@" + here, Start: before.Add(-2), End: before.Add(-1)}}, who: "root@" + here, at: before, want: noRecord},
+		"AfterTakeover":  {reason: "It is a person on this host, or this instance itself.", hosts: both, runs: died("root@" + here), who: "root@" + here, at: after, want: stranger},
+		"MayBeAlive":     {reason: "Nobody knows that it is dead.", runs: died("root@" + here), who: "root@" + here, at: before, want: stranger},
+		"TookNothing":    {reason: "The run is in progress.", hosts: both, runs: []Run{{Who: "root@" + here, Start: after}}, who: "root@" + here, at: after, want: stranger},
+		"Old":            {reason: "No run takes that long.", hosts: both, who: "root@" + here, at: before, now: before.Add(longest)},
+		"AlmostOld":      {reason: "A run may take that long.", hosts: both, who: "root@" + here, at: before, now: before.Add(longest - 1), want: noRecord + " that made the lock, and an instance of another cluster may have the same host name. The provider removes it after 2026-01-02T04:03:05Z, when"},
+		"OldStranger":    {reason: "A person may hold it for as long as they like.", hosts: both, who: "alice@laptop", at: before, now: before.Add(longest), want: stranger},
+		"OldHere":        {reason: "This instance may hold it for another Workspace.", who: "root@" + here, at: before, now: before.Add(longest), want: stranger},
+		"Stranger":       {reason: "It is unknown whether the holder is alive.", hosts: both, who: "alice@laptop", at: before, want: stranger},
+		"Nobody":         {reason: "A lock without a host may belong to any process.", hosts: []string{""}, runs: died("alice"), who: "alice", at: before, want: stranger},
+		"OddTime":        {reason: "The time of the lock matters.", hosts: both, runs: died("root@" + here), who: "root@" + here, when: "yesterday", want: stranger},
+		"OwnFailure":     {reason: "A run of this instance failed to unlock.", runs: []Run{{Who: "root@" + here, Start: before, End: after}}, who: "root@" + here, at: took},
+		"OtherTime":      {reason: "No failed run was in progress at that time.", runs: []Run{{Who: "root@" + here, Start: after, End: after.Add(1)}}, who: "root@" + here, at: took, want: stranger},
+		"LockFree":       {reason: "A plan without a lock does not lock a state to change it: another process holds the lock.", runs: []Run{{Who: "root@" + here, Start: before, End: after, PlanWithoutLock: true}}, who: "root@" + here, what: "OperationTypeApply", at: took, want: stranger},
+		"LockFreeFirst":  {reason: "A plan without a lock may have had to make the state.", runs: []Run{{Who: "root@" + here, Start: before, End: after, PlanWithoutLock: true}}, who: "root@" + here, what: MakesState, at: took},
+		"DiedInLockFree": {reason: "The same, for an instance that died in it.", hosts: both, runs: []Run{{Who: "root@" + here, Start: before, PlanWithoutLock: true}}, who: "root@" + here, what: "OperationTypeApply", at: before, want: noRecord},
 	}
 
 	for name, tc := range cases {
@@ -128,19 +85,26 @@ func TestIsOrphan(t *testing.T) {
 				Host:         here,
 				Predecessors: func(client.Object) Predecessors { return Predecessors{Hosts: tc.hosts, Until: took} },
 				FailedRuns:   NewFailedRuns(),
+				LongestRun:   longest,
 			}
-
-			for _, s := range tc.failed {
-				d.FailedRuns.Record("a", s)
-			}
+			d.FailedRuns.Record("a", tc.runs...)
 
 			l := terraform.Lock{Who: tc.who, Operation: tc.what, Created: tc.when}
 			if l.Created == "" {
 				l.Created = tc.at.String()
 			}
 
-			if got := d.IsOrphan(ws, l); got != tc.want {
-				t.Errorf("\n%s\nIsOrphan(...): want %t, got %t", tc.reason, tc.want, got)
+			if tc.now.IsZero() {
+				tc.now = after
+			}
+
+			got, removal := d.WhyKept(ws, l, tc.now)
+			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("\n%s\nWhyKept(...): want %q, got %q", tc.reason, tc.want, got)
+			}
+
+			if waits := strings.HasPrefix(tc.want, noRecord); waits == removal.IsZero() || waits && !removal.Equal(tc.at.Add(longest)) {
+				t.Errorf("\n%s\nWhyKept(...): removal at %s", tc.reason, removal)
 			}
 		})
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// FailedRuns records the times in which runs of this instance may have locked a state without
-// unlocking it, because the backend was unavailable for example. It is safe for concurrent use.
+// FailedRuns records the times in which runs may have locked a state without unlocking it: because the
+// backend was unavailable, for example, or because their process died. It is safe for concurrent use.
 type FailedRuns struct {
 	mu   sync.Mutex
 	runs map[types.UID][]Run
@@ -27,26 +27,64 @@ type FailedRuns struct {
 // after their start.
 const maxRuns = 8
 
-// A Run of the CLI.
+// A Run of the CLI. A process that dies leaves it as a record in the working directory.
 type Run struct {
-	Start, End time.Time
+	Who   string    `json:"who"` // USER@HOST, as in a lock.
+	Start time.Time `json:"start"`
+
+	// End is zero while the run is in progress. It stays zero if the process dies.
+	End time.Time `json:"end,omitzero"`
 
 	// PlanWithoutLock says that it was a plan without a lock.
-	PlanWithoutLock bool
+	PlanWithoutLock bool `json:"planWithoutLock,omitempty"`
+}
+
+func (r Run) is(other Run) bool { return r.Who == other.Who && r.Start.Equal(other.Start) }
+
+// until returns the end of the run. If its process died, that is the end of the longest run, or
+// earlier the time at which this instance took over. It is zero if the process may be alive.
+func (r Run) until(p Predecessors, longest time.Duration) time.Time {
+	switch {
+	case !r.End.IsZero():
+		return r.End
+	case !slices.Contains(p.Hosts, terraform.Lock{Who: r.Who}.Host()):
+		return time.Time{}
+	}
+
+	end := r.Start.Add(longest)
+	if p.Until.Before(end) {
+		end = p.Until
+	}
+
+	return end
 }
 
 // NewFailedRuns returns an empty FailedRuns.
 func NewFailedRuns() *FailedRuns { return &FailedRuns{runs: map[types.UID][]Run{}} }
 
-// Record a failed run on a Workspace.
-func (f *FailedRuns) Record(uid types.UID, r Run) {
+// Record runs on a Workspace, unless they are recorded.
+func (f *FailedRuns) Record(uid types.UID, runs ...Run) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
-	f.runs[uid] = append(f.runs[uid], r)
-	if len(f.runs[uid]) > maxRuns {
-		f.runs[uid] = slices.Delete(f.runs[uid], 1, 2)
+	for _, r := range runs {
+		if slices.ContainsFunc(f.runs[uid], r.is) {
+			continue
+		}
+
+		f.runs[uid] = append(f.runs[uid], r)
+		if len(f.runs[uid]) > maxRuns {
+			f.runs[uid] = slices.Delete(f.runs[uid], 1, 2)
+		}
 	}
+}
+
+// Of returns the recorded runs on a Workspace.
+func (f *FailedRuns) Of(uid types.UID) []Run {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	return slices.Clone(f.runs[uid])
 }
 
 // Forget all runs on a Workspace, because its state turned out not to be locked, the Workspace was
@@ -59,20 +97,4 @@ func (f *FailedRuns) Forget(uid types.UID) {
 }
 
 // Any says whether there are such runs on a Workspace.
-func (f *FailedRuns) Any(uid types.UID) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-
-	return len(f.runs[uid]) > 0
-}
-
-// left says whether one of the runs may have left the supplied lock behind, which was made at the
-// supplied time.
-func (f *FailedRuns) left(uid types.UID, l terraform.Lock, since time.Time) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-
-	return slices.ContainsFunc(f.runs[uid], func(r Run) bool {
-		return !since.Before(r.Start) && !since.After(r.End) && (!r.PlanWithoutLock || l.ForPlan())
-	})
-}
+func (f *FailedRuns) Any(uid types.UID) bool { return len(f.Of(uid)) > 0 }

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
@@ -24,16 +27,16 @@ func TestFailedRuns(t *testing.T) {
 		want   bool
 	}{
 		"None":    {reason: "Nothing failed.", do: func(*FailedRuns) {}, at: start},
-		"Start":   {reason: "The start of the run counts.", do: func(f *FailedRuns) { f.Record("a", Run{Start: start, End: end}) }, at: start, want: true},
-		"End":     {reason: "The end of the run counts.", do: func(f *FailedRuns) { f.Record("a", Run{Start: start, End: end}) }, at: end, want: true},
-		"Before":  {reason: "The run had not begun.", do: func(f *FailedRuns) { f.Record("a", Run{Start: start, End: end}) }, at: start.Add(-1)},
-		"After":   {reason: "The run was over.", do: func(f *FailedRuns) { f.Record("a", Run{Start: start, End: end}) }, at: end.Add(1)},
-		"Another": {reason: "The run was on another Workspace.", do: func(f *FailedRuns) { f.Record("b", Run{Start: start, End: end}) }, at: start},
+		"Start":   {reason: "The start of the run counts.", do: func(f *FailedRuns) { f.Record("a", Run{Who: "root@host-0", Start: start, End: end}) }, at: start, want: true},
+		"End":     {reason: "The end of the run counts.", do: func(f *FailedRuns) { f.Record("a", Run{Who: "root@host-0", Start: start, End: end}) }, at: end, want: true},
+		"Before":  {reason: "The run had not begun.", do: func(f *FailedRuns) { f.Record("a", Run{Who: "root@host-0", Start: start, End: end}) }, at: start.Add(-1)},
+		"After":   {reason: "The run was over.", do: func(f *FailedRuns) { f.Record("a", Run{Who: "root@host-0", Start: start, End: end}) }, at: end.Add(1)},
+		"Another": {reason: "The run was on another Workspace.", do: func(f *FailedRuns) { f.Record("b", Run{Who: "root@host-0", Start: start, End: end}) }, at: start},
 		"Earlier": {
 			reason: "A later failure does not replace an earlier one.",
 			do: func(f *FailedRuns) {
-				f.Record("a", Run{Start: start, End: end})
-				f.Record("a", Run{Start: end.Add(1), End: end.Add(2)})
+				f.Record("a", Run{Who: "root@host-0", Start: start, End: end})
+				f.Record("a", Run{Who: "root@host-0", Start: end.Add(1), End: end.Add(2)})
 			},
 			at:   start,
 			want: true,
@@ -41,10 +44,10 @@ func TestFailedRuns(t *testing.T) {
 		"FirstOfMany": {
 			reason: "The backend became unavailable during the first run, and no other run got a lock.",
 			do: func(f *FailedRuns) {
-				f.Record("a", Run{Start: start, End: end})
+				f.Record("a", Run{Who: "root@host-0", Start: start, End: end})
 
 				for n := range time.Duration(100) {
-					f.Record("a", Run{Start: end.Add(1 + n), End: end.Add(1 + n)})
+					f.Record("a", Run{Who: "root@host-0", Start: end.Add(1 + n), End: end.Add(1 + n)})
 				}
 			},
 			at:   start,
@@ -54,10 +57,10 @@ func TestFailedRuns(t *testing.T) {
 			reason: "The last run is kept, too.",
 			do: func(f *FailedRuns) {
 				for n := range time.Duration(100) {
-					f.Record("a", Run{Start: start.Add(n - 101), End: start.Add(n - 101)})
+					f.Record("a", Run{Who: "root@host-0", Start: start.Add(n - 101), End: start.Add(n - 101)})
 				}
 
-				f.Record("a", Run{Start: start, End: end})
+				f.Record("a", Run{Who: "root@host-0", Start: start, End: end})
 			},
 			at:   end,
 			want: true,
@@ -65,7 +68,7 @@ func TestFailedRuns(t *testing.T) {
 		"Forgotten": {
 			reason: "No lock was left behind.",
 			do: func(f *FailedRuns) {
-				f.Record("a", Run{Start: start, End: end})
+				f.Record("a", Run{Who: "root@host-0", Start: start, End: end})
 				f.Forget("a")
 			},
 			at: start,
@@ -73,7 +76,7 @@ func TestFailedRuns(t *testing.T) {
 		"OthersForgotten": {
 			reason: "The other runs were on another Workspace.",
 			do: func(f *FailedRuns) {
-				f.Record("a", Run{Start: start, End: end})
+				f.Record("a", Run{Who: "root@host-0", Start: start, End: end})
 				f.Forget("b")
 			},
 			at:   start,
@@ -88,8 +91,11 @@ func TestFailedRuns(t *testing.T) {
 			f := NewFailedRuns()
 			tc.do(f)
 
-			if got := f.left("a", terraform.Lock{}, tc.at); got != tc.want {
-				t.Errorf("\n%s\nleft(...): want %t, got %t", tc.reason, tc.want, got)
+			d := Detector{FailedRuns: f, Predecessors: func(client.Object) Predecessors { return Predecessors{} }}
+			l := terraform.Lock{Who: "root@host-0", Created: tc.at.String()}
+
+			if why, _ := d.WhyKept(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "a"}}, l, end); (why == "") != tc.want {
+				t.Errorf("\n%s\nWhyKept(...): want a lock that was left: %t, got %q", tc.reason, tc.want, why)
 			}
 		})
 	}

@@ -91,6 +91,8 @@ func (i *instance) args(cli, metrics string) []string {
 		"--poll=" + poll.String(),
 		"--poll-jitter=1s",
 		"--max-reconcile-rate=10",
+		// The age of a lock without a record, after which it is removed, is two minutes more.
+		"--timeout=1m",
 		"--gc-interval=1s",
 		"--shutdown-grace=" + i.grace.String(),
 		"--lease-namespace=" + i.namespace,

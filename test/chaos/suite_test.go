@@ -54,7 +54,7 @@ var shared suite
 func TestMain(m *testing.M) {
 	flag.DurationVar(&shared.duration, "duration", 25*time.Second, "for how long to inject faults")
 	// A Workspace that kept failing is tried every minute.
-	flag.DurationVar(&shared.patience, "patience", wait.Patience+time.Minute, "for how long to wait afterwards until everything is as it should be")
+	flag.DurationVar(&shared.patience, "patience", wait.Patience+3*time.Minute, "for how long to wait afterwards until everything is as it should be")
 	// The run that is part of every test run has the same mix each time.
 	flag.Uint64Var(&shared.seed, "seed", 11, "seed of the faults; 0 for a random one")
 	// The other classes take minutes to find anything.

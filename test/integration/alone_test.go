@@ -147,7 +147,7 @@ func expectServesAll(t *testing.T, c *cluster, i *instance, scopes ...scope) {
 }
 
 // testPredecessor kills an unsharded instance in the middle of an apply. The next one, on
-// the same host, takes its Lease and knows the holder of the lock that it finds.
+// the same host and disk, takes its Lease and knows the holder of the lock that it finds.
 func testPredecessor(t *testing.T, c *cluster) {
 	t.Helper()
 
@@ -158,7 +158,7 @@ func testPredecessor(t *testing.T, c *cluster) {
 	ws, e := c.createGated(t, namespacedScope, ns, withConfig(cfg))
 	a.kill(t)
 
-	b := startInstance(t, c, withNamespace(ns), withShortLease())
+	b := startInstance(t, c, withNamespace(ns), withShortLease(), withRoot(a.root))
 	expectEvent(t, c, ws, "RemovedOrphanLock")
 	e.write(t, "gate", "")
 	expectReady(t, c, ws)
@@ -188,7 +188,7 @@ func testStoppedPredecessor(t *testing.T, c *cluster) {
 	between.stop(t)
 	expectNotServedBy(t, between, ws)
 
-	startInstance(t, c, withNamespace(ns))
+	startInstance(t, c, withNamespace(ns), withRoot(a.root))
 	c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
 	expectEvent(t, c, ws, "RemovedOrphanLock")
 	e.write(t, "gate", "")
@@ -210,7 +210,7 @@ func testDeadShard(t *testing.T, c *cluster) {
 	ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
 	a.kill(t)
 
-	startInstance(t, c, withNamespace(ns))
+	startInstance(t, c, withNamespace(ns), withRoot(a.root))
 	expectEvent(t, c, ws, "RemovedOrphanLock")
 	e.write(t, "gate", "")
 	expectReady(t, c, ws)
@@ -231,7 +231,7 @@ func testDeadUnsharded(t *testing.T, c *cluster) {
 	ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
 	a.kill(t)
 
-	startInstance(t, c, withShard(one), withNamespace(ns), withShortLease())
+	startInstance(t, c, withShard(one), withNamespace(ns), withShortLease(), withRoot(a.root))
 	expectEvent(t, c, ws, "RemovedOrphanLock")
 	e.write(t, "gate", "")
 	expectReady(t, c, ws)

@@ -139,8 +139,9 @@ func TestTakeover(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
-	b := startInstance(t, c, withShard(two), withTerraform(), withShortLease())
-	a := startInstance(t, c, withShard(one), withTerraform(), withShortLease())
+	root := t.TempDir()
+	b := startInstance(t, c, withShard(two), withTerraform(), withShortLease(), withRoot(root))
+	a := startInstance(t, c, withShard(one), withTerraform(), withShortLease(), withRoot(root))
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "takeover"))
 	ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
@@ -150,7 +151,7 @@ func TestTakeover(t *testing.T) {
 
 	a.signal(t, syscall.SIGSTOP)
 
-	// The new one finds the lock on the state that the dead one has left.
+	// The new one finds the lock on the state that the dead one has left, and its record on the same disk.
 	expectServedBy(t, b, ws)
 
 	if a.Running() {

@@ -103,7 +103,7 @@ func orphanLock(t *testing.T, d *deprived) {
 
 	// The next process on this host knows that this one has ended, and takes the Lease at once.
 	d.takeAway(t)
-	d.start(t)
+	d.start(t, withRoot(d.i.root))
 	inSynced("cannot release Lease")(t, d, ws)
 
 	d.giveBack(t)

@@ -91,7 +91,7 @@ func TestLateWrite(t *testing.T) {
 
 		next.ServeHTTP(w, r)
 	})
-	startInstance(t, c, withShard(shard), withShortLease(), withKubeconfig(p2.kubeconfig), withCLIKubeconfig(p2.kubeconfig))
+	startInstance(t, c, withShard(shard), withShortLease(), withRoot(a.root), withKubeconfig(p2.kubeconfig), withCLIKubeconfig(p2.kubeconfig))
 
 	if code := <-delivered; code != http.StatusConflict {
 		t.Errorf("the API server answered %d to the late write of the dead process, want %d", code, http.StatusConflict)

@@ -5,7 +5,16 @@
 package integration
 
 import (
+	"encoding/json"
+	"os"
+	"os/user"
 	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
 // TestOwnLock disconnects the backend when an apply is about to release its lock. The
@@ -42,7 +51,7 @@ func TestOwnLock(t *testing.T) {
 
 // TestLeftLock moves a Workspace to another instance, and disconnects the backend when the
 // apply of the first one is about to release its lock. The other instance
-// learns that the lock has no holder, and removes it.
+// finds the record of the failed run on the same disk, and removes the lock.
 func TestLeftLock(t *testing.T) {
 	t.Parallel()
 
@@ -51,8 +60,8 @@ func TestLeftLock(t *testing.T) {
 	c := shared.sharded.started(t)
 	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
 	o := newOutage(t, c, "/leases/lock-tfstate-")
-	startInstance(t, c, withShard(one), withCLIKubeconfig(o.kubeconfig))
-	b := startInstance(t, c, withShard(two))
+	a := startInstance(t, c, withShard(one), withCLIKubeconfig(o.kubeconfig))
+	b := startInstance(t, c, withShard(two), withRoot(a.root))
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
 	ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(cfg))
@@ -69,4 +78,91 @@ func TestLeftLock(t *testing.T) {
 	expectMetric(t, b, `provider_terraform_claims_waiting 0`)
 	expectMetric(t, b, `provider_terraform_handoff_duration_seconds_count{previous="released"} 1`)
 	expectMetric(t, b, `provider_terraform_orphan_locks_removed_total 1`)
+}
+
+// TestLockOfNamesake has an instance that is killed while it runs nothing, and a CLI of another cluster
+// with the same host name and user that holds the lock on the state of its Workspace.
+func TestLockOfNamesake(t *testing.T) {
+	t.Parallel()
+
+	const suffix = "namesake"
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	a := startInstance(t, c, withShard(shard), withShortLease())
+
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	expectReady(t, c, ws)
+
+	l := newLease(ns, lockOf(ws, suffix))
+	id := lockAs(t, c, l)
+	a.kill(t)
+
+	startInstance(t, c, withShard(shard), withShortLease(), withRoot(a.root))
+	c.changeModule(t, ws, moduleFile(t, "outputs.tf")+`output "more" { value = 1 }`)
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, id, "it has left no record of a run that made the lock", "The provider removes it after 20")
+
+	if have := expectLeaseHeld(t, c, ns, l.GetName()); have != id {
+		t.Errorf("the lock of a live process was removed: the Lease is held by %q", have)
+	}
+
+	// Nobody can hold it any more.
+	makeOld(t, c, l)
+	c.request(t, ws)
+	expectEvent(t, c, ws, "RemovedOrphanLock", id)
+	expectReady(t, c, ws)
+	expectUnlocked(t, c, ws, ns, suffix)
+}
+
+// lockInfo is the annotation on a Lease that describes a lock.
+const lockInfo = "app.terraform.io/lock-info"
+
+// lockAs takes the lock on a state as a run on this host would, and returns its ID.
+func lockAs(t *testing.T, c *cluster, l *coordinationv1.Lease) string {
+	t.Helper()
+
+	const id = "11111111-2222-3333-4444-555555555555"
+
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	info, err := json.Marshal(map[string]any{"ID": id, "Operation": "OperationTypeApply", "Who": u.Username + "@" + host, "Created": time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	c.patch(t, l, map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{lockInfo: string(info)}},
+		"spec":     map[string]any{"holderIdentity": id},
+	})
+
+	return id
+}
+
+// makeOld makes a lock older than any run.
+func makeOld(t *testing.T, c *cluster, l *coordinationv1.Lease) {
+	t.Helper()
+	c.get(t, l)
+
+	info := map[string]any{}
+	if err := json.Unmarshal([]byte(l.GetAnnotations()[lockInfo]), &info); err != nil {
+		t.Fatal(err)
+	}
+
+	info["Created"] = time.Now().Add(-time.Hour)
+
+	text, err := json.Marshal(info)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	c.patch(t, l, map[string]any{"metadata": map[string]any{"annotations": map[string]any{lockInfo: string(text)}}})
 }

@@ -29,6 +29,9 @@ func TestSupersededState(t *testing.T) {
 	a.kill(t)
 	o.end()
 
+	// It may have died with the lock. The next instance would wait until that is old: it has another disk.
+	c.patch(t, newLease(ns, lockOf(ws, "superseded")), map[string]any{"spec": map[string]any{"holderIdentity": nil}})
+
 	c.relabel(t, ws, two)
 	expectServedBy(t, b, ws)
 	expectReady(t, c, ws)

@@ -16,10 +16,12 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -140,6 +142,12 @@ func describe(s *commonv1beta1.PlanSummary) string {
 // --debug, the log has no other trace of a failure.
 func (c *connector) recordFailure(ws workspace.Workspace, err error) {
 	f := c.records.Fail(ws)
+
+	locked := statelock.LockedError{}
+	if errors.As(err, &locked) && !locked.Removal.IsZero() {
+		f = c.records.RetryBy(ws, locked.Removal)
+	}
+
 	if !f.Stalled() {
 		c.notStalled(ws)
 

@@ -22,12 +22,7 @@ const reasonUnlocked event.Reason = "RemovedOrphanLock"
 // withLock calls run, which needs the lock on the state. Its success proves that earlier runs have
 // left none.
 func (e *external) withLock(ctx context.Context, ws workspace.Workspace, run func() error) error {
-	err := e.retryAfterUnlock(ctx, ws, false, run)
-	if err == nil {
-		e.Locks.FailedRuns.Forget(ws.GetUID())
-	}
-
-	return err
+	return e.retryAfterUnlock(ctx, ws, false, run)
 }
 
 // retryAfterUnlock calls run. If the lock of a dead process blocks it, it removes the lock and calls
@@ -35,20 +30,20 @@ func (e *external) withLock(ctx context.Context, ws workspace.Workspace, run fun
 // lock: some backends take one to make a state where there is none.
 func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace, lockFree bool, run func() error) error {
 	start := time.Now()
-	err := e.recordFailedRun(ws, lockFree, run)
+	err := e.recordRun(ws, lockFree, run)
 
 	l, ok := terraform.LockOf(err)
 	if !ok || e.Locks.IsOwnAttempt(l, start) {
 		return err
 	}
 
-	why, whyErr := e.whyLocked(ctx, ws, l)
+	why, removal, whyErr := e.whyLocked(ctx, ws, l)
 	if whyErr != nil {
 		return errors.Join(err, whyErr)
 	}
 
 	if why != "" {
-		return statelock.LockedError{Err: err, Lock: l, Why: why}
+		return statelock.LockedError{Err: err, Lock: l, Why: why, Removal: removal}
 	}
 
 	// The lock goes last: until then no other process works on the state.
@@ -63,26 +58,30 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 	e.Metrics.OrphanLockRemoved()
 	e.recorder.Event(ws, event.Warning(reasonUnlocked, errors.Errorf("removed the lock %s on the state, which %s made at %s for %s: the process that held it is dead", l.ID, l.Who, l.Created, l.Operation)))
 
-	return e.recordFailedRun(ws, lockFree, run)
+	return e.recordRun(ws, lockFree, run)
 }
 
-// whyLocked says why a lock on the state of a Workspace is not to be removed, or is empty.
-func (e *external) whyLocked(ctx context.Context, ws workspace.Workspace, l terraform.Lock) (string, error) {
-	switch {
-	case workspace.OnlyObserves(ws):
-		return "this Workspace only observes the state", nil
-	case !e.Locks.IsOrphan(ws, l):
-		return "it was not left behind by a dead instance of this provider", nil
-	case e.Locks.Users.UsedByOthers(meta.GetExternalName(ws)):
-		return "it may be held for another Workspace with the same external name, which this instance works on now", nil
+// whyLocked says why a lock on the state of a Workspace is not to be removed, or is empty. removal is when
+// it may be removed, if that is known.
+func (e *external) whyLocked(ctx context.Context, ws workspace.Workspace, l terraform.Lock) (why string, removal time.Time, err error) {
+	if workspace.OnlyObserves(ws) {
+		return "this Workspace only observes the state", time.Time{}, nil
+	}
+
+	if why, removal := e.Locks.WhyKept(ws, l, e.now()); why != "" {
+		return why, removal, nil
+	}
+
+	if e.Locks.Users.UsedByOthers(meta.GetExternalName(ws)) {
+		return "it may be held for another Workspace with the same external name, which this instance works on now", time.Time{}, nil
 	}
 
 	other, err := e.holder(ctx, ws, l)
 	if other == "" || err != nil {
-		return "", err
+		return "", time.Time{}, err
 	}
 
-	return "it may be held for " + other + ", which may use the same backend", nil
+	return "it may be held for " + other + ", which may use the same backend", time.Time{}, nil
 }
 
 // holder returns another Workspace that may hold the lock, or an empty string. An example is a
@@ -161,15 +160,33 @@ func (e *external) mayBeLocked(ws workspace.Workspace) bool {
 	return e.Locks.MayBeLocked(ws, r.Observed() && !r.Observation.Locked)
 }
 
-// recordFailedRun calls run and records its time if it may have left a lock behind: after every
-// failure, unless another run held the lock.
-func (e *external) recordFailedRun(ws workspace.Workspace, lockFree bool, run func() error) error {
-	start := time.Now()
+// recordRun calls run and records its time while it may leave a lock behind: during the run, which may be
+// the end of this process, and after every failure, unless another run held the lock.
+func (e *external) recordRun(ws workspace.Workspace, lockFree bool, run func() error) error {
+	uid, runs := ws.GetUID(), e.Locks.FailedRuns
+	r := statelock.Run{Who: e.Locks.Who(), Start: e.now(), PlanWithoutLock: lockFree}
+
+	runs.Record(uid, e.runner.FailedRuns()...)
+
+	// A plan without a lock takes one only to make the state. A poll does not write to the disk.
+	if !lockFree || workspace.Remembered(ws).Lineage == "" {
+		if err := e.runner.WriteFailedRuns(append(runs.Of(uid), r), !lockFree); err != nil {
+			return err
+		}
+	}
 
 	err := run()
-	if err != nil && !terraform.IsLocked(err) {
-		e.Locks.FailedRuns.Record(ws.GetUID(), statelock.Run{Start: start, End: time.Now(), PlanWithoutLock: lockFree})
+
+	switch {
+	case err == nil && !lockFree:
+		runs.Forget(uid)
+	case err != nil && !terraform.IsLocked(err):
+		r.End = e.now()
+		runs.Record(uid, r)
 	}
+
+	// If this fails, the record names a run that has ended, until the next run.
+	_ = e.runner.WriteFailedRuns(runs.Of(uid), false)
 
 	return err
 }

@@ -125,6 +125,143 @@ func TestLocking(t *testing.T) {
 	}
 }
 
+// TestRecordedRun has runs during which this process may die.
+func TestRecordedRun(t *testing.T) {
+	t.Parallel()
+
+	known := func(ws *clusterv1beta1.Workspace) {
+		ws.Status.AtProvider.State = &commonv1beta1.StateSummary{Lineage: ownLineage}
+	}
+
+	cases := map[string]struct {
+		reason   string
+		ws       *clusterv1beta1.Workspace
+		lockFree bool
+		err      error
+		during   int // The number of recorded runs.
+		after    int
+	}{
+		"Succeeded":       {reason: "It has released its lock.", ws: with(known), during: 1},
+		"Failed":          {reason: "It may not have released its lock.", ws: with(known), err: errors.New("boom"), during: 1, after: 1},
+		"Refused":         {reason: "It had no lock.", ws: with(known), err: lockedBy("alice@laptop", time.Now().Add(-time.Hour)), during: 1},
+		"FirstPlan":       {reason: "A plan without a lock locks the state to make it.", ws: with(), lockFree: true, during: 1},
+		"FailedFirstPlan": {reason: "It may not have released that lock.", ws: with(), lockFree: true, err: errors.New("boom"), during: 1, after: 1},
+		"Poll":            {reason: "A plan without a lock does not lock a state that exists.", ws: with(known), lockFree: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var during []statelock.Run
+
+			r := newAttempt(t, tc.ws)
+			before := time.Now()
+
+			_ = r.retryAfterUnlock(t.Context(), r.ws, tc.lockFree, func() error {
+				during = r.runner.failedRuns
+
+				return tc.err
+			})
+
+			if diff := cmp.Diff([]int{tc.during, tc.after}, []int{len(during), len(r.runner.failedRuns)}); diff != "" {
+				t.Fatalf("\n%s\nrecorded runs during the run and after it: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			for _, run := range during {
+				want := statelock.Run{Who: r.Locks.Who(), Start: run.Start, PlanWithoutLock: tc.lockFree}
+				if diff := cmp.Diff(want, run); diff != "" || run.Start.Before(before) {
+					t.Errorf("\n%s\nrecord of the run in progress, which began at %s: -want, +got:\n%s", tc.reason, run.Start, diff)
+				}
+			}
+
+			for _, run := range r.runner.failedRuns {
+				if run.End.Before(run.Start) {
+					t.Errorf("\n%s\nthe run ended at %s", tc.reason, run.End)
+				}
+			}
+		})
+	}
+}
+
+func TestUnrecordedRun(t *testing.T) {
+	t.Parallel()
+
+	r := newAttempt(t, with())
+	r.runner.recordErr = errors.New("no space left on device")
+
+	err := r.withLock(t.Context(), r.ws, func() error {
+		t.Error("there was a run without a record")
+
+		return nil
+	})
+	if !errors.Is(err, r.runner.recordErr) {
+		t.Errorf("want the error of the record, got %v", err)
+	}
+}
+
+// TestLockOfDeadHost has a lock that was made on the host of a dead predecessor.
+func TestLockOfDeadHost(t *testing.T) {
+	t.Parallel()
+
+	const longest = time.Hour
+
+	made := time.Now().Add(-time.Minute)
+
+	cases := map[string]struct {
+		reason  string
+		died    bool
+		elapsed time.Duration
+		want    string
+	}{
+		"InRun":    {reason: "The predecessor died in a run.", died: true},
+		"NoRecord": {reason: "Another cluster may have an instance with that host name.", want: "no record of a run that made the lock"},
+		"Old":      {reason: "No run takes that long.", elapsed: longest},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, with(owner))
+			r.planned(terraform.Plan{}, ownState())
+			r.Locks.LongestRun = longest
+			r.Locks.Predecessors = func(client.Object) statelock.Predecessors {
+				return statelock.Predecessors{Hosts: []string{r.Locks.Host}, Until: time.Now()}
+			}
+			r.now = func() time.Time { return time.Now().Add(tc.elapsed) }
+
+			if tc.died {
+				r.runner.failedRuns = []statelock.Run{{Who: r.Locks.Who(), Start: made.Add(-time.Second)}}
+			}
+
+			err := r.withLock(t.Context(), r.ws, func() error {
+				if !slices.Contains(r.runner.ran, "force-unlock") {
+					return lockedBy(r.Locks.Who(), made)
+				}
+
+				return nil
+			})
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Fatalf("\n%s\nwant an error with %q, got %v", tc.reason, tc.want, err)
+			}
+
+			if err == nil {
+				return
+			}
+
+			// The retries do not go past the time at which the lock is removed.
+			for range 20 {
+				r.recordFailure(r.ws, err)
+			}
+
+			if retry := r.records.Get(r.ws).Failures.Retry; retry.After(made.Add(longest)) {
+				t.Errorf("\n%s\nthe next try is at %s", tc.reason, retry)
+			}
+		})
+	}
+}
+
 func TestWhyLocked(t *testing.T) {
 	t.Parallel()
 
@@ -174,7 +311,7 @@ func TestWhyLocked(t *testing.T) {
 				r.Locks.Users.Use(user)
 			}
 
-			got, err := r.whyLocked(t.Context(), r.ws, terraform.Lock{Who: tc.who})
+			got, _, err := r.whyLocked(t.Context(), r.ws, terraform.Lock{Who: tc.who, Created: "2026-01-02 03:04:05 +0000 UTC"})
 			if err != nil || got != tc.want {
 				t.Errorf("\n%s\nwhyLocked(...): want %q, got %q, %v", tc.reason, tc.want, got, err)
 			}

@@ -8,6 +8,7 @@ import (
 	"context"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
@@ -30,6 +31,8 @@ type workspaceRunner interface { //nolint:interfacebloat // It is all that the c
 	RunRecord() (*runner.RunRecord, error)
 	WriteRunRecord(record runner.RunRecord) error
 	UnsavedState() (string, error)
+	FailedRuns() []statelock.Run
+	WriteFailedRuns(runs []statelock.Run, durable bool) error
 
 	// The module and its inputs.
 	Source() string

@@ -8,6 +8,7 @@ import (
 	"context"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
@@ -57,6 +58,9 @@ type fakeRunner struct {
 	// record of the last run, nil if there is none.
 	record    *runner.RunRecord
 	recordErr error // of a write
+
+	// failedRuns are the recorded runs that may have left a lock.
+	failedRuns []statelock.Run
 
 	incomplete error
 	remakes    bool
@@ -193,6 +197,18 @@ func (r *fakeRunner) WriteRunRecord(record runner.RunRecord) error {
 }
 
 func (r *fakeRunner) UnsavedState() (string, error) { return r.unsaved, nil }
+
+func (r *fakeRunner) FailedRuns() []statelock.Run { return r.failedRuns }
+
+func (r *fakeRunner) WriteFailedRuns(runs []statelock.Run, _ bool) error {
+	if r.recordErr != nil {
+		return r.recordErr
+	}
+
+	r.failedRuns = runs
+
+	return nil
+}
 
 func (r *fakeRunner) Source() string { return "" }
 

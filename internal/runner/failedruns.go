@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import "github.com/crossplane-contrib/provider-terraform/internal/statelock"
+
+// FailedRuns returns the runs that WriteFailedRuns has recorded, of earlier processes too. A module can
+// write to the record. If it cannot be read, there are none.
+func (r *Runner) FailedRuns() []statelock.Run {
+	var runs []statelock.Run
+	if r.Dir.NotedRuns(&runs) != nil {
+		return nil
+	}
+
+	return runs
+}
+
+// WriteFailedRuns records, in place of others, the runs that may have left a lock on the state. If this
+// process dies, the next one knows from them which lock it has left. A durable record survives a failure
+// of the machine.
+func (r *Runner) WriteFailedRuns(runs []statelock.Run, durable bool) error {
+	if len(runs) == 0 {
+		return r.Dir.ForgetRuns()
+	}
+
+	return r.Dir.NoteRuns(runs, durable)
+}
