@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package process runs programs together with their process group. When the program ends,
-// the rest of the group is killed. When this process ends, the program is killed.
+// the rest of the group is killed, and what has left the group if it has a Mark. When this process
+// ends, the program is killed.
 package process
 
 import (
@@ -15,10 +16,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Run starts a command, waits for its end, and then kills the rest of its process group. The
-// command must be set to start its own group or session, and to get a signal when its parent
-// dies. Run returns whether the command was started, and the error of Start or Wait.
-func Run(cmd *exec.Cmd) (started bool, err error) {
+// Run starts a command, waits for its end, and then kills the rest of its process group and, unless
+// mark is empty, all other processes that have the mark from it. The command must be set to start its
+// own group or session, and to get a signal when its parent dies. Run returns whether the command was
+// started, and the error of Start or Wait.
+func Run(cmd *exec.Cmd, mark Mark) (started bool, err error) {
+	if mark != "" {
+		cmd.Env = append(cmd.Environ(), string(mark))
+	}
+
 	// Pdeathsig fires when the thread that forked ends, not when the process does, and Go ends
 	// idle threads. The lock keeps the thread until the child has ended.
 	runtime.LockOSThread()
@@ -39,6 +45,11 @@ func Run(cmd *exec.Cmd) (started bool, err error) {
 	}
 
 	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+
+	// Wait would wait until they close the output.
+	if mark != "" {
+		mark.killOrphans()
+	}
 
 	return true, cmd.Wait()
 }

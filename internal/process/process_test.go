@@ -8,51 +8,123 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// TestRun runs a program that leaves a child behind, which must end as well.
+// TestRun runs programs that leave processes behind, which must end as well.
 func TestRun(t *testing.T) {
 	t.Parallel()
 
-	r, w, err := os.Pipe()
-	if err != nil {
+	cases := map[string]struct {
+		reason string
+		script string
+	}{
+		"Child":     {reason: "A child is in the group of the program.", script: "sleep 3600 & echo left; exit 3"},
+		"Daemon":    {reason: "A daemon has a session of its own.", script: "(setsid sleep 3600 &); echo left; exit 3"},
+		"Family":    {reason: "The children of a daemon have no other parent than the daemon.", script: "(setsid sh -c 'sleep 3600 & sleep 3600 & wait' &); echo left; exit 3"},
+		"Restarted": {reason: "A daemon starts again what was killed.", script: "(setsid sh -c 'while true; do setsid sleep 3600; done' &); echo left; exit 3"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+
+			cmd := shell(t, tc.script)
+			cmd.Stdout = w
+
+			started, err := Run(cmd, NewMark())
+			if !started || err == nil || cmd.ProcessState.ExitCode() != 3 {
+				t.Errorf("Run(...): want exit code 3, got %t and %v", started, err)
+			}
+
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+
+			// The read ends when the last process that could write has ended.
+			out, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if got := strings.TrimSpace(string(out)); got != "left" {
+				t.Errorf("%s\nRun(...): output %q", tc.reason, got)
+			}
+		})
+	}
+}
+
+// TestOrphans has a program with a daemon, and one that ends meanwhile.
+func TestOrphans(t *testing.T) {
+	t.Parallel()
+
+	in, gate := io.Pipe()
+	ready, out := io.Pipe()
+	mark := NewMark()
+	cmd := shell(t, "(setsid sleep 3600 >/dev/null &); echo ready; read gate")
+	cmd.Stdin, cmd.Stdout = in, out
+
+	done := make(chan error)
+
+	go func() {
+		_, err := Run(cmd, mark)
+		done <- err
+	}()
+
+	if _, err := io.ReadFull(ready, make([]byte, len("ready\n"))); err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
 
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", "sleep 3600 & echo left; exit 3")
-	cmd.Stdout = w
+	// The subshell, which is the parent, may not have ended.
+	if err := wait.UntilTrue(t.Context(), "the daemon is an orphan", func() bool { return slices.Equal(mark.Orphans(), []string{"sleep"}) }); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := Run(shell(t, "(setsid sleep 3600 >/dev/null 2>&1 &)"), NewMark()); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff([]string{"sleep"}, mark.Orphans()); diff != "" {
+		t.Errorf("after the end of another program: -want, +got:\n%s", diff)
+	}
+
+	if err := gate.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	<-done
+
+	if left := mark.Orphans(); len(left) > 0 {
+		t.Errorf("after the end of the program: %q", left)
+	}
+}
+
+func shell(t *testing.T, script string) *exec.Cmd {
+	t.Helper()
+
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 
-	started, err := Run(cmd)
-	if !started || err == nil || cmd.ProcessState.ExitCode() != 3 {
-		t.Errorf("Run(...): want exit code 3, got %t and %v", started, err)
-	}
-
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-
-	// The read ends when the last process that could write has ended.
-	out, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if got := strings.TrimSpace(string(out)); got != "left" {
-		t.Errorf("Run(...): output %q", got)
-	}
+	return cmd
 }
 
 func TestRunNothing(t *testing.T) {
 	t.Parallel()
 
-	if started, err := Run(exec.CommandContext(t.Context(), "/nothing/there")); started || err == nil {
+	if started, err := Run(exec.CommandContext(t.Context(), "/nothing/there"), NewMark()); started || err == nil {
 		t.Errorf("Run(...) of a program that is not there: started %t, error %v", started, err)
 	}
 }

@@ -83,7 +83,7 @@ func (r *Runner) write(ctx context.Context) error {
 		return err
 	}
 
-	r.run = &terraform.Workspace{Dir: path, Name: r.Name, Env: env, Log: r.Log, Redact: r.Inputs.secrets.Text, Origin: r.Inputs.origin}
+	r.run = &terraform.Workspace{Dir: path, Name: r.Name, Env: env, Mark: r.mark, Log: r.Log, Redact: r.Inputs.secrets.Text, Origin: r.Inputs.origin}
 
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/initcache"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
+	"github.com/crossplane-contrib/provider-terraform/internal/process"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
@@ -68,6 +69,7 @@ type Runner struct {
 	Options
 	Target
 
+	mark       process.Mark
 	stateOnly  bool // The module is left out.
 	inStateDir bool // The commands run in stateOnlyDir, which has the files of the ProviderConfig.
 
@@ -82,7 +84,13 @@ type Runner struct {
 }
 
 // New returns a Runner. It does not read or write anything yet.
-func New(o Options, t Target) *Runner { return &Runner{Options: o, Target: t} }
+func New(o Options, t Target) *Runner {
+	return &Runner{Options: o, Target: t, mark: process.NewMark()}
+}
+
+// Background returns the names of the programs that a run in progress has started in the background. It
+// may be called concurrently.
+func (r *Runner) Background() []string { return r.mark.Orphans() }
 
 // Source returns the address that the module was fetched from, if it was.
 func (r *Runner) Source() string { return r.source }

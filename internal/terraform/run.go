@@ -6,6 +6,7 @@ package terraform
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +107,7 @@ type result struct {
 // When a context ends, the command gets SIGINT. Only the command gets it, not its group: the CLI
 // has to communicate with its providers, which are in the group, until the state is saved and the
 // lock is released. After the grace period it is killed. When it ends, the rest of its group is
-// killed: providers, and programs that a provisioner started.
+// killed, and what has left the group: providers, and programs that a provisioner started.
 func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.Writer, log func(string)) (result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -138,7 +139,7 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 
 	start := time.Now()
 
-	switch started, err := process.Run(run); {
+	switch started, err := process.Run(run, cmp.Or(ws.Mark, process.NewMark())); {
 	case !started && ctx.Err() != nil:
 		return result{}, &Error{Op: cmd.op, ExitCode: -1, interrupted: ctx.Err()}
 	case !started:

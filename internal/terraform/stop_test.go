@@ -11,12 +11,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/process"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 func TestInterrupt(t *testing.T) {
@@ -294,4 +298,81 @@ func TestInterruptedApply(t *testing.T) {
 			t.Errorf("want the state to be usable at once, got %v", err)
 		}
 	})
+}
+
+// daemon has a provisioner that starts a process in a session of its own. Its output goes to the supplied
+// place.
+func daemon(output string) map[string]string {
+	return map[string]string{"main.tf": `
+resource "terraform_data" "daemon" {
+  provisioner "local-exec" {
+    command = "setsid nohup sleep 600 ` + output + ` & echo pid $!; echo ready"
+  }
+}`}
+}
+
+// TestDaemon has a process that leaves the group of its run, and that the run does not wait for.
+func TestDaemon(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, daemon(">/dev/null 2>&1"))
+		p := mustPlan(t, c, ws)
+		s := start(t, ws, func(ws Workspace) error {
+			_, err := c.Apply(t.Context(), ws, ApplyOptions{PlanFile: p.File})
+
+			return err
+		})
+
+		if err := <-s.done; err != nil {
+			t.Error(err)
+		}
+
+		expectEnded(t, s)
+	})
+}
+
+// TestAwaitedDaemon has a process that keeps the output of its provisioner, which waits for it.
+func TestAwaitedDaemon(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, daemon("2>&1"))
+		p := mustPlan(t, c, ws)
+		ctx, cancel := context.WithCancel(t.Context())
+
+		ws.Mark = process.NewMark()
+		s := start(t, ws, func(ws Workspace) error {
+			_, err := c.Apply(ctx, ws, ApplyOptions{PlanFile: p.File})
+
+			return err
+		})
+
+		// Its parent prints "ready" before it ends, and it has another name until it is sleep.
+		if err := wait.UntilTrue(t.Context(), "the mark finds the daemon", func() bool { return slices.Equal(ws.Mark.Orphans(), []string{"sleep"}) }); err != nil {
+			t.Error(err)
+		}
+
+		select {
+		case err := <-s.done:
+			t.Errorf("the provisioner has not waited: %v", err)
+		default:
+		}
+
+		cancel()
+
+		if err := <-s.done; !errors.Is(err, context.Canceled) {
+			t.Errorf("want %v, got %v", context.Canceled, err)
+		}
+
+		expectEnded(t, s)
+	})
+}
+
+func expectEnded(t *testing.T, s started) {
+	t.Helper()
+
+	if len(s.children) != 1 {
+		t.Fatalf("the provisioner names its child, got %d", len(s.children))
+	}
+
+	if !s.children[0].ends(soon) {
+		t.Errorf("process %d outlived the run", s.children[0].pid)
+	}
 }

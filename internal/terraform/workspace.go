@@ -13,6 +13,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/process"
 )
 
 // DefaultWorkspace always exists, and is the only one of a backend that has no named workspaces.
@@ -23,6 +25,8 @@ type Workspace struct {
 	Dir  string   // The absolute path of the root module.
 	Name string   // Of the Terraform workspace, DefaultWorkspace if empty. It need not exist.
 	Env  []string // The complete environment, as KEY=VALUE. See Environ.
+	// Mark, if not empty, is that of the processes of each run.
+	Mark process.Mark
 	// Log, if not nil, gets each line of output for people. One run makes no concurrent calls.
 	Log func(line string)
 	// Redact, if not nil, hides secrets in the output of a run, before the output is cut,

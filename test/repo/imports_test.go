@@ -76,7 +76,7 @@ func arrows() []arrow {
 			from: "internal/runner",
 			to: []string{
 				"apis/common/...", "internal/environ", "internal/initcache", "internal/keyref", "internal/module", "internal/plugincache",
-				"internal/redact", "internal/regular", "internal/statelock", "internal/terraform", "internal/vars", "internal/workdir",
+				"internal/process", "internal/redact", "internal/regular", "internal/statelock", "internal/terraform", "internal/vars", "internal/workdir",
 			},
 			why: "it runs the CLI for one Workspace, and another package decides on the results",
 		},

@@ -207,7 +207,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 	var a *terraform.Applied
 
 	err := e.withLock(ctx, ws, func() error {
-		return withProgress(e.recorder, ws, func(report func(terraform.Progress)) (err error) {
+		return withProgress(e.recorder, ws, e.runner.Background, func(report func(terraform.Progress)) (err error) {
 			a, err = e.runner.Apply(ctx, e.plan, again, report)
 
 			return err

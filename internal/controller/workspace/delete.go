@@ -162,7 +162,7 @@ func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, fou
 	}
 
 	err := e.withLock(ctx, ws, func() error {
-		return withProgress(e.recorder, ws, func(report func(terraform.Progress)) (err error) {
+		return withProgress(e.recorder, ws, e.runner.Background, func(report func(terraform.Progress)) (err error) {
 			destroyed, err = e.runner.Destroy(ctx, again, report)
 
 			return err

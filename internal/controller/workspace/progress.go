@@ -30,10 +30,13 @@ type progress struct {
 	running []terraform.Progress
 }
 
+// maxBackground is the number of programs in the background that an Event names.
+const maxBackground = 3
+
 // withProgress calls run, and records Events about its progress, one at each interval. A run that
 // ends before the first interval has none. It uses a timer because the CLI does not report often
 // enough: OpenTofu 1.12 reports nothing more of a resource that takes longer than ten seconds.
-func withProgress(r event.Recorder, o runtime.Object, run func(report func(terraform.Progress)) error) error {
+func withProgress(r event.Recorder, o runtime.Object, background func() []string, run func(report func(terraform.Progress)) error) error {
 	p, due, ended := &progress{}, time.NewTicker(progressInterval), make(chan struct{})
 	// The run may write to the object.
 	o = o.DeepCopyObject()
@@ -45,7 +48,7 @@ func withProgress(r event.Recorder, o runtime.Object, run func(report func(terra
 			case <-ended:
 				return
 			case <-due.C:
-				r.Event(o, event.Normal(reasonProgress, p.String()))
+				r.Event(o, event.Normal(reasonProgress, p.text(background())))
 			}
 		}
 	})
@@ -73,13 +76,18 @@ func (p *progress) report(e terraform.Progress) {
 	}
 }
 
-func (p *progress) String() string {
+// text describes the progress. A provisioner waits for the programs in the background that have its output.
+func (p *progress) text(background []string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
 	text := fmt.Sprintf("%d resources done", p.done)
 	if len(p.running) > 0 {
 		text += fmt.Sprintf("; %s: %s", p.running[0].Address, p.running[0].Action)
+	}
+
+	if len(background) > 0 {
+		text += fmt.Sprintf("; a provisioner may wait for what it has started in the background: %q", background[:min(len(background), maxBackground)])
 	}
 
 	return text

@@ -33,7 +33,9 @@ func TestProgress(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		steps  []step
-		want   []string
+		// background has the names of the programs that the run has started in the background.
+		background []string
+		want       []string
 	}{
 		"Short": {
 			reason: "A short run needs no progress.",
@@ -57,6 +59,12 @@ func TestProgress(t *testing.T) {
 			steps:  []step{say("apply_start", "a.b", 61*time.Second)},
 			want:   []string{"0 resources done; a.b: create", "0 resources done; a.b: create"},
 		},
+		"Background": {
+			reason:     "The run may wait for other programs than the CLI.",
+			steps:      []step{say("apply_start", "a.b", 31*time.Second)},
+			background: []string{"a", "b", "c", "d"},
+			want:       []string{`0 resources done; a.b: create; a provisioner may wait for what it has started in the background: ["a" "b" "c"]`},
+		},
 		"Failed": {
 			reason: "A failed resource is not done, and the run does not wait for it.",
 			steps:  []step{say("apply_start", "a.b", 0), say("apply_errored", "a.b", 31*time.Second)},
@@ -78,7 +86,7 @@ func TestProgress(t *testing.T) {
 					got = append(got, e.Message)
 				})
 
-				err := withProgress(recorder, &clusterv1beta1.Workspace{}, func(report func(terraform.Progress)) error {
+				err := withProgress(recorder, &clusterv1beta1.Workspace{}, func() []string { return tc.background }, func(report func(terraform.Progress)) error {
 					for _, s := range tc.steps {
 						report(s.progress)
 						time.Sleep(s.silence)

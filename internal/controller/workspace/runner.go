@@ -34,6 +34,8 @@ type workspaceRunner interface { //nolint:interfacebloat // It is all that the c
 	FailedRuns() []statelock.Run
 	WriteFailedRuns(runs []statelock.Run, durable bool) error
 
+	Background() []string
+
 	// The module and its inputs.
 	Source() string
 	Incomplete() error

@@ -198,6 +198,8 @@ func (r *fakeRunner) WriteRunRecord(record runner.RunRecord) error {
 
 func (r *fakeRunner) UnsavedState() (string, error) { return r.unsaved, nil }
 
+func (r *fakeRunner) Background() []string { return nil }
+
 func (r *fakeRunner) FailedRuns() []statelock.Run { return r.failedRuns }
 
 func (r *fakeRunner) WriteFailedRuns(runs []statelock.Run, _ bool) error {

@@ -168,7 +168,8 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 	run.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
 	run.WaitDelay = outputDelay
 
-	started, err := process.Run(run)
+	// A maintenance of the repository may outlive git: killed, it would leave locks of git behind.
+	started, err := process.Run(run, "")
 
 	a := answer{}
 	isAnswer := json.Unmarshal([]byte(stdout.String()), &a) == nil
