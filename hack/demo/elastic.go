@@ -5,7 +5,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -22,8 +21,7 @@ import (
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/assigner"
+	"github.com/crossplane-contrib/provider-terraform/test/spread"
 )
 
 // Shards of the elastic story, named as the pods of a StatefulSet are.
@@ -120,8 +118,8 @@ func (d *demo) killFirst(ctx context.Context) error {
 	return err
 }
 
-// expectSpread waits until each Workspace is assigned to its place among the instances, and served
-// there. It returns the Workspaces.
+// expectSpread waits until the Workspaces are spread over the instances, and each is served there. It
+// returns the Workspaces.
 func (d *demo) expectSpread(ctx context.Context) (map[string]sight, error) {
 	var last map[string]sight
 
@@ -133,13 +131,18 @@ func (d *demo) expectSpread(ctx context.Context) (map[string]sight, error) {
 			shards = append(shards, i.shard)
 		}
 
+		var labels []map[string]string
+		for _, s := range seen {
+			labels = append(labels, s.GetLabels())
+		}
+
+		if err := spread.Check(shards, labels...); err != nil {
+			return err
+		}
+
 		for _, name := range slices.Sorted(maps.Keys(seen)) {
 			s := seen[name]
 			d.lapse(name, s)
-
-			if got, want := s.GetLabels()[shard.AssignedLabelKey], assigner.Place(s.GetUID(), shards); got != want {
-				return errors.Errorf("%s is assigned to %s, not to %s", name, cmp.Or(got, "no shard"), want)
-			}
 
 			if err := s.served(s.outputs()); err != nil {
 				return errors.Wrap(err, name)

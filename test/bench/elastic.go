@@ -24,6 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
+	"github.com/crossplane-contrib/provider-terraform/test/spread"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
@@ -176,7 +177,7 @@ func (b *bench) move(ctx context.Context, served map[string]string, instances *[
 	return m, nil
 }
 
-// untilServed waits until each Workspace is claimed by the instance of its place among the shards.
+// untilServed waits until the Workspaces are spread over the shards, and each is claimed by its instance.
 // It returns the Lease of each claim, by the name of the Workspace.
 func (b *bench) untilServed(ctx context.Context, names []string) (map[string]string, error) {
 	served := map[string]string{}
@@ -191,12 +192,15 @@ func (b *bench) untilServed(ctx context.Context, names []string) (map[string]str
 			return err
 		}
 
+		var labels []map[string]string
+
 		waiting := 0
 
 		for i := range l.Items {
 			ws := &l.Items[i]
+			labels = append(labels, ws.GetLabels())
 
-			id, err := shard.Parse(assigner.Place(ws.GetUID(), names))
+			id, err := shard.Parse(ws.GetLabels()[shard.LabelKey])
 			if err != nil {
 				return err
 			}
@@ -215,7 +219,7 @@ func (b *bench) untilServed(ctx context.Context, names []string) (map[string]str
 			return errors.Errorf("%d Workspaces are not served by their shard", waiting)
 		}
 
-		return nil
+		return spread.Check(names, labels...)
 	})
 
 	return served, err

@@ -10,11 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/assigner"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+	"github.com/crossplane-contrib/provider-terraform/test/spread"
 )
 
 // withAssigner makes a shard take part in the election of the assigner.
@@ -60,27 +58,21 @@ func testElastic(t *testing.T, c *cluster) {
 		all, files = append(all, c.createWorkspace(t, s, ns, withConfig(config), withEvidence(t, "evidence.tf", e))), append(files, e)
 	}
 
-	expectPlaced(t, c, all, one, two)
+	expectPlaced(t, c, all, pinned.GetLabels(), one, two)
 
 	for _, ws := range append(slices.Clone(all), pinned) {
 		expectReady(t, c, ws)
 	}
 
 	three := unique("shard")
-	for !slices.ContainsFunc(all, func(ws workspace.Workspace) bool {
-		return assigner.Place(ws.GetUID(), []string{one, two, three}) == three
-	}) {
-		three = unique("shard")
-	}
-
 	start(three)
-	expectPlaced(t, c, all, one, two, three)
+	expectPlaced(t, c, all, pinned.GetLabels(), one, two, three)
 
 	a.kill(t)
-	expectPlaced(t, c, all, two, three)
+	expectPlaced(t, c, all, pinned.GetLabels(), two, three)
 
 	b.stop(t)
-	expectPlaced(t, c, all, three)
+	expectPlaced(t, c, all, pinned.GetLabels(), three)
 
 	for i, ws := range all {
 		c.request(t, ws)
@@ -95,25 +87,27 @@ func testElastic(t *testing.T, c *cluster) {
 	}
 }
 
-// expectPlaced waits until each Workspace is claimed by the instance of the shard that it belongs
-// to, of the supplied ones.
-func expectPlaced(t *testing.T, c *cluster, all []workspace.Workspace, shards ...string) {
+// expectPlaced waits until the Workspaces are spread over the shards, and each is claimed by the instance of
+// its shard. A pinned one with the supplied labels counts, too, if there is one.
+func expectPlaced(t *testing.T, c *cluster, all []workspace.Workspace, pinned map[string]string, shards ...string) {
 	t.Helper()
 
-	for _, ws := range all {
-		want := assigner.Place(ws.GetUID(), shards)
+	eventually(t, func() error {
+		var labels []map[string]string
+		if pinned != nil {
+			labels = append(labels, pinned)
+		}
 
-		eventually(t, func() error {
+		for _, ws := range all {
 			c.get(t, ws)
+			labels = append(labels, ws.GetLabels())
+		}
 
-			if diff := cmp.Diff(map[string]string{shardLabel: want, shard.AssignedLabelKey: want}, ws.GetLabels()); diff != "" {
-				return errors.Errorf("labels of Workspace %q: -want, +got:\n%s", ws.GetName(), diff)
-			}
+		return spread.Check(shards, labels...)
+	})
 
-			return nil
-		})
-
-		expectClaimed(t, c, ws, leaseName+"-"+want)
+	for _, ws := range all {
+		expectClaimed(t, c, ws, leaseName+"-"+ws.GetLabels()[shardLabel])
 
 		if ws.GetOwnership().ClaimedAt.IsZero() {
 			t.Errorf("it is not known since when the shard serves Workspace %q", ws.GetName())

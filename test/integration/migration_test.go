@@ -42,7 +42,7 @@ func testMigration(t *testing.T, c *cluster) {
 	// To elastic shards.
 	replica := startInstance(t, c, withAssigner(elastic)...)
 	c.unlabel(t, labelled.ws)
-	expectPlaced(t, c, all, elastic)
+	expectPlaced(t, c, all, nil, elastic)
 	fixed.stop(t)
 	rest.stop(t)
 

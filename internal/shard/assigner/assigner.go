@@ -7,12 +7,11 @@
 //
 // An Assigner works in the one instance that holds the Lease of the assigner. It writes labels and
 // nothing else. Claims make a move safe. An instance serves the Workspaces with its label,
-// regardless of the author of the label. [Place] chooses the shard of a Workspace, [Decide] says
-// whether the label has to change, and a [Roster] knows the running shards. None of the three does
-// I/O.
+// regardless of the author of the label. A placement chooses the shard of a Workspace, and a [Roster]
+// knows the running shards. Neither does I/O.
 //
 // The Assigner watches the metadata of Workspaces without a label only. When the members change, it
-// lists the assigned Workspaces in pages, and keeps none of them in memory.
+// lists the assigned Workspaces in pages, and keeps their numbers.
 package assigner
 
 import (
@@ -168,7 +167,7 @@ func (a *Assigner) work(ctx context.Context) {
 	defer a.Log.Info("Another instance may assign Workspaces now")
 	defer a.Metrics.Members(0)
 
-	m := &membership{}
+	m := newMembership()
 
 	var wg sync.WaitGroup
 
@@ -177,6 +176,11 @@ func (a *Assigner) work(ctx context.Context) {
 
 	for _, kind := range a.Kinds {
 		wg.Go(func() {
+			select {
+			case <-m.listed:
+			case <-ctx.Done():
+			}
+
 			apiwait.UntilWithContext(ctx, func(ctx context.Context) {
 				if err := a.watch(ctx, kind, m); err != nil && ctx.Err() == nil {
 					a.Log.Info("Cannot watch Workspaces without a label, trying again", "kind", kind, "error", err)
@@ -230,11 +234,14 @@ func (a *Assigner) balance(ctx context.Context, m *membership) {
 	// All assigned Workspaces were last in their place at the time balanced, for that version of the members.
 	balanced, balancedVersion := time.Time{}, 0
 
+	listed := sync.OnceFunc(func() { close(m.listed) })
+
 	for ctx.Err() == nil {
 		next := interval
 
 		if _, version := m.get(); version != balancedVersion || time.Since(balanced) >= resync {
-			complete, err := a.rebalance(ctx, m)
+			complete, err := a.rebalance(ctx, m, version != balancedVersion)
+			listed()
 
 			switch {
 			case ctx.Err() != nil:

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
 )
 
@@ -76,13 +78,25 @@ func (r *Roster) Update(shards map[string]lease.Presence, now time.Time) (m Memb
 
 // A membership is what the assigner knows about the shards.
 type membership struct {
-	// mu is held for reading during each write of labels, see assign. Only a change of the members waits
-	// for these writes.
-	mu      sync.RWMutex
-	members Members
+	// mu is held for reading during each write of labels, see assign. Only a change of the members and a
+	// list of all Workspaces wait for these writes.
+	mu sync.RWMutex
 
 	// version counts the changes of the members.
 	version int
+
+	// placement is that of the last list and of the writes since. placing guards it while mu is held for
+	// reading.
+	placing   sync.Mutex
+	placement *placement
+
+	// listed is closed after the first list, or the first attempt. Before that, the numbers of Workspaces
+	// are unknown.
+	listed chan struct{}
+}
+
+func newMembership() *membership {
+	return &membership{placement: newPlacement(Members{}, nil), listed: make(chan struct{})}
 }
 
 // get returns the members and their version.
@@ -90,7 +104,7 @@ func (m *membership) get() (Members, int) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 
-	return m.members, m.version
+	return m.placement.members, m.version
 }
 
 // set returns whether the members have changed. If not, it does not wait for the writes in progress: a
@@ -103,8 +117,26 @@ func (m *membership) set(members Members) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	m.members = members
+	m.placement.members = members
 	m.version++
 
 	return true
+}
+
+// place chooses the shard of a Workspace that has none, and counts it there. The caller holds mu for
+// reading.
+func (m *membership) place(uid types.UID) string {
+	m.placing.Lock()
+	defer m.placing.Unlock()
+
+	return m.placement.place(uid)
+}
+
+// correct changes the number of Workspaces of a shard after a write that has failed. The caller holds mu
+// for reading.
+func (m *membership) correct(name string, n int) {
+	m.placing.Lock()
+	defer m.placing.Unlock()
+
+	m.placement.counts[name] += n
 }

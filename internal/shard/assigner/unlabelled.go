@@ -95,7 +95,7 @@ func (a *Assigner) reconciler(c client.Reader, kind schema.GroupVersionKind, m *
 
 		// A change that made the write fail comes as an event. The end of the term of this assigner is no
 		// error to log.
-		if _, err := a.assign(ctx, ws, m); err != nil && ctx.Err() == nil {
+		if err := a.assign(ctx, ws, m); err != nil && ctx.Err() == nil {
 			return reconcile.Result{}, err
 		}
 

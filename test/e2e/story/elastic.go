@@ -11,10 +11,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/assigner"
+	"github.com/crossplane-contrib/provider-terraform/test/spread"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
@@ -73,8 +72,8 @@ func (s *Story) scale(ctx context.Context, n, others int) error {
 	return s.expectInstances(ctx, n+others, s.second)
 }
 
-// expectPlaced waits until each Workspace is assigned to the elastic shard that is to have it, and is
-// served by it.
+// expectPlaced waits until the Workspaces are spread over the elastic shards, and each is served by its
+// shard.
 func (s *Story) expectPlaced(ctx context.Context) error {
 	var names []string
 
@@ -93,12 +92,17 @@ func (s *Story) expectPlaced(ctx context.Context) error {
 	slices.Sort(names)
 
 	return wait.Until(ctx, wait.Patience, func() error {
-		return s.each(ctx, func(ws subject) error {
-			if got, want := ws.GetLabels()[shard.LabelKey], assigner.Place(ws.GetUID(), names); got != want || ws.GetLabels()[shard.AssignedLabelKey] != want {
-				return errors.Errorf("want it to be assigned to %q of %q, got the labels %v", want, names, ws.GetLabels())
-			}
+		var labels []map[string]string
+
+		err := s.each(ctx, func(ws subject) error {
+			labels = append(labels, ws.GetLabels())
 
 			return s.served(ctx, ws)
 		})
+		if err != nil {
+			return err
+		}
+
+		return spread.Check(names, labels...)
 	})
 }
