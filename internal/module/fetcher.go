@@ -178,10 +178,6 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 		return err
 	}
 
-	if err := checkTree(tree); err != nil {
-		return err
-	}
-
 	return r.Dir.ReplaceTree(tree, key+" "+cmp.Or(s.revision, res.Revision))
 }
 

@@ -6,6 +6,7 @@ package module
 
 import (
 	"cmp"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -27,15 +28,15 @@ const (
 	maxDepth = 256
 )
 
-// locate returns the path of the directory sub, which may be a pattern, of the downloaded
-// files. There are no symbolic links in the path below that directory.
+// locate returns the path of the directory sub, which may be a pattern, of the downloaded files. There
+// are no symbolic links in the path below that directory, and checkTree accepts it.
 func locate(fetched, sub string) (string, error) {
 	if _, err := os.Lstat(fetched); errors.Is(err, fs.ErrNotExist) {
 		return "", errors.New("the address leads to no files")
 	}
 
 	if sub == "" {
-		return fetched, nil
+		return fetched, checkTree(fetched)
 	}
 
 	root, err := os.OpenRoot(fetched)
@@ -74,7 +75,32 @@ func locate(fetched, sub string) (string, error) {
 		return "", errors.Errorf("%q is not a directory", sub)
 	}
 
-	return filepath.EvalSymlinks(filepath.Join(fetched, matches[0]))
+	found, err := filepath.EvalSymlinks(filepath.Join(fetched, matches[0]))
+	if err != nil {
+		return "", err
+	}
+
+	if err := checkTree(found); err != nil {
+		return "", adviseEntrypoint(err, fetched, sub, matches[0])
+	}
+
+	return found, nil
+}
+
+// adviseEntrypoint replaces the remedy of a link that leads out of the directory sub, at the path dir of the
+// downloaded files, if the module can be the whole of these files.
+func adviseEntrypoint(err error, fetched, sub, dir string) error {
+	link := linkError{}
+	if !errors.As(err, &link) || checkTree(fetched) != nil {
+		return err
+	}
+
+	// Such a link leads to a file there, unless its target is missing.
+	if _, err := os.Stat(filepath.Join(fetched, dir, link.name)); err == nil {
+		link.remedy = fmt.Sprintf("remove %q from spec.forProvider.module, and set spec.forProvider.entrypoint to %q", "//"+sub, dir)
+	}
+
+	return link
 }
 
 // match returns the first paths that match a pattern, at most maxNamed and one more. Names before the
@@ -146,5 +172,12 @@ func checkLink(root *os.Root, name string) error {
 		return nil
 	}
 
-	return errors.Errorf("symbolic link %q leads out of the module, to %q", name, target)
+	return linkError{name: name, target: target, remedy: "replace it by the file, or by a relative link to a file of the module"}
+}
+
+// A linkError is the refusal of a symbolic link that leads out of a module.
+type linkError struct{ name, target, remedy string }
+
+func (e linkError) Error() string {
+	return fmt.Sprintf("symbolic link %q leads out of the module, to %q: %s", e.name, e.target, e.remedy)
 }

@@ -49,6 +49,11 @@ func TestLocate(t *testing.T) {
 		"Malformed":    {reason: "A malformed pattern is reported.", files: files{"a/main.tf": ""}, sub: "[", err: `cannot use directory "["`},
 		"Few":          {reason: "The message names the matches.", files: files{"a/main.tf": "", "b/main.tf": ""}, sub: "*", err: `directory "*" is ambiguous: there are a, b`},
 		"Many":         {reason: "The message does not name more than five.", files: many, sub: "*", err: `directory "*" is ambiguous: there are d0, d1, d2, d3, d4 and more`},
+		"LinkInside":   {reason: "A link that leads out of the directory is allowed if the module is all of the files.", files: files{"a/main.tf": "", "a/infra.tf": "-> ../common/infra.tf", "common/infra.tf": ""}, sub: "a", err: `symbolic link "infra.tf" leads out of the module, to "../common/infra.tf": remove "//a" from spec.forProvider.module, and set spec.forProvider.entrypoint to "a"`},
+		"LinkPattern":  {reason: "The entrypoint is no pattern.", files: files{"a/b/infra.tf": "-> ../../infra.tf", "infra.tf": ""}, sub: "a/*", err: `symbolic link "infra.tf" leads out of the module, to "../../infra.tf": remove "//a/*" from spec.forProvider.module, and set spec.forProvider.entrypoint to "a/b"`},
+		"LinkMissing":  {reason: "With a missing target, the entrypoint would not help.", files: files{"a/infra.tf": "-> ../infra.tf"}, sub: "a", err: `symbolic link "infra.tf" leads out of the module, to "../infra.tf": replace it`},
+		"LinkAbsolute": {reason: "Neither would it with an absolute link.", files: files{"a/infra.tf": "-> /infra.tf", "infra.tf": ""}, sub: "a", err: `symbolic link "infra.tf" leads out of the module, to "/infra.tf": replace it by the file, or by a relative link to a file of the module`},
+		"LinkBeyond":   {reason: "Neither would it if another link leads out of all the files.", files: files{"a/infra.tf": "-> ../infra.tf", "infra.tf": "", "z": "-> .."}, sub: "a", err: `symbolic link "infra.tf" leads out of the module, to "../infra.tf": replace it`},
 		"ManyPatterns": {reason: "Without links, the size of the tree limits the number of matches.", files: links, sub: "*/*/*/*/*/*", err: `there is no directory`},
 	}
 
