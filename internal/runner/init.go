@@ -6,6 +6,7 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -64,6 +65,10 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions, key string) 
 		}
 	})
 	if err != nil {
+		if !o.State {
+			err = r.explainInit(err)
+		}
+
 		return errors.Wrap(err, "cannot initialize")
 	}
 
@@ -76,6 +81,31 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions, key string) 
 	}
 
 	return r.Dir.MarkInitialized(r.Inputs.parameters.Entrypoint, r.initDigest())
+}
+
+// explainInit adds to the error of an init which state it could not read: without InitOptions.State, it is not
+// that of the Workspace.
+func (r *Runner) explainInit(err error) error {
+	if !terraform.CannotReadStateInInit(err) || terraform.IsLocked(err) {
+		return err
+	}
+
+	b := r.KubernetesBackend()
+	where, remedy := "", ""
+
+	switch {
+	case b.Suffix == "":
+	case !b.fits(terraform.DefaultWorkspace):
+		return errors.Errorf("cannot use the secret_suffix %.100q of the kubernetes backend: it takes %s", b.Suffix, kubernetesNames)
+	default:
+		where = fmt.Sprintf(", in the Secret %s/%s", b.Namespace, b.Secret(terraform.DefaultWorkspace))
+	}
+
+	if terraform.HasOtherEncryption(err) {
+		remedy = ": Workspaces with different state encryptions, or without one, need different backends, such as a secret_suffix of their own"
+	}
+
+	return errors.Errorf("%w. This is the state of the Terraform workspace %q of the backend%s, which each init reads%s", err, terraform.DefaultWorkspace, where, remedy)
 }
 
 func (r *Runner) pluginCacheRun() plugincache.Run {
@@ -139,7 +169,11 @@ func (r *Runner) initAgain(ctx context.Context, o terraform.InitOptions) error {
 		}
 	}
 
-	return r.init(ctx, o, "")
+	if err := r.init(ctx, o, ""); err != nil {
+		return err
+	}
+
+	return r.checkBackend()
 }
 
 // restoreInit copies the result of an init with this key from another directory, and says whether there is one.

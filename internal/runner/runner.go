@@ -121,6 +121,10 @@ func (r *Runner) prepareDir(ctx context.Context) error {
 	defer cancel()
 	defer context.AfterFunc(r.Stop, cancel)()
 
+	if err := r.checkName(); err != nil {
+		return err
+	}
+
 	if err := r.write(ctx); err != nil {
 		return err
 	}
@@ -132,6 +136,15 @@ func (r *Runner) prepareDir(ctx context.Context) error {
 		return nil
 	}
 
+	if err := r.ensureInit(ctx); err != nil {
+		return err
+	}
+
+	return r.checkBackend()
+}
+
+// ensureInit initializes the directory unless that was done with the same inputs before, here or elsewhere.
+func (r *Runner) ensureInit(ctx context.Context) error {
 	// Only the result of init for the module is recorded.
 	if r.inStateDir {
 		return r.init(ctx, terraform.InitOptions{}, "")

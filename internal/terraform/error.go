@@ -191,6 +191,22 @@ func CannotLoadState(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("error loading state: ") })
 }
 
+// CannotReadStateInInit reports whether err is that of an Init that could not read a state: without
+// InitOptions.State, that of DefaultWorkspace.
+func CannotReadStateInInit(err error) bool {
+	return anyError(err, func(e *Error, d Diagnostic) bool {
+		return e.Op == opInit && d.says("Error loading state", "Error refreshing state")
+	})
+}
+
+// HasOtherEncryption reports whether a state could not be read because it is encrypted in another way, or
+// because only one of the state and the configuration has an encryption.
+func HasOtherEncryption(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool {
+		return d.says("is encrypted and can not be read", "encountered unencrypted payload", "decryption failed for all provided methods")
+	})
+}
+
 // IsStateUnsaved reports whether an apply or destroy could not save the state.
 func IsStateUnsaved(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Failed to save state") })

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -19,6 +20,16 @@ import (
 
 // DefaultWorkspace always exists, and is the only one of a backend that has no named workspaces.
 const DefaultWorkspace = "default"
+
+// NameSymbols are the characters besides ASCII letters and digits that the name of a workspace may have.
+const NameSymbols = "-_.~$&+:=@"
+
+// ValidName reports whether the CLI accepts the name of a workspace, which becomes a part of a path or a URL
+// in most backends. The CLI also accepts the names "." and "..", with which a backend would keep the state
+// in a directory that belongs to other workspaces.
+func ValidName(name string) bool {
+	return name == url.PathEscape(name) && name != "." && name != ".."
+}
 
 // A Workspace is a root module directory and a named Terraform workspace, with what a run needs.
 type Workspace struct {

@@ -72,7 +72,7 @@ func (e *external) kubernetesState(ctx context.Context, b runner.KubernetesBacke
 func newStateSecret(b runner.KubernetesBackend, name string) *corev1.Secret {
 	secret := &corev1.Secret{}
 	secret.SetNamespace(b.Namespace)
-	secret.SetName("tfstate-" + name + "-" + b.Suffix)
+	secret.SetName(b.Secret(name))
 
 	return secret
 }
