@@ -82,6 +82,11 @@ func (e *external) observeInConnect(ctx context.Context, ws workspace.Workspace)
 }
 
 func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*external, error) {
+	// A deletion publishes nothing.
+	if err := checkSecretReference(ws); err != nil && !meta.WasDeleted(ws) {
+		return nil, err
+	}
+
 	spec, err := c.Configs.Resolve(ctx, ws)
 	if err != nil {
 		return nil, err

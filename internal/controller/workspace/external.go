@@ -208,7 +208,7 @@ func (e *external) makePlan(ctx context.Context, ws workspace.Workspace, suspect
 
 // report writes an observation to the status.
 func (e *external) report(ctx context.Context, ws workspace.Workspace, seen schedule.Observation) (managed.ExternalObservation, error) {
-	details, err := e.details(ctx, ws, seen)
+	details, err := connectionDetails(seen.Outputs)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
@@ -244,11 +244,14 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 		ws.SetObservedGeneration(ws.GetGeneration())
 	}
 
+	// What was observed is in the status even if the connection Secret cannot be read.
+	details, err = e.toPublish(ctx, ws, details, seen.UpToDate)
+
 	return managed.ExternalObservation{
 		ResourceExists:    seen.Exists,
 		ResourceUpToDate:  seen.UpToDate,
 		ConnectionDetails: details,
-	}, nil
+	}, err
 }
 
 // showPlanTime records the time of a plan that changes the status in another way, too. Any other one would
@@ -271,23 +274,6 @@ func (e *external) showPlanTime(ws workspace.Workspace, before commonv1beta1.Wor
 // It must not depend on Secrets: who may read the Workspace could try all values of a short one.
 func checksum(ws workspace.Workspace) string {
 	return workdir.Digest(nil, schedule.Desired(ws), workdir.Encode(ws.GetParameters()))
-}
-
-// details returns the connection details to publish for an observation.
-func (e *external) details(ctx context.Context, ws workspace.Workspace, o schedule.Observation) (managed.ConnectionDetails, error) {
-	details, err := connectionDetails(o.Outputs)
-	if err != nil {
-		return nil, err
-	}
-
-	// The managed reconciler publishes before it updates. If too large outputs failed here, they
-	// would block the update that makes them smaller.
-	publishable := checkSecretSize(details) == nil
-	if !publishable && !o.UpToDate && workspace.MayUpdate(ws) {
-		return managed.ConnectionDetails{}, nil
-	}
-
-	return details, addRemovedKeys(ctx, e.kube, ws, details)
 }
 
 // failed records the supplied error and returns it without secrets.

@@ -97,25 +97,36 @@ type managedClient struct {
 	cache client.Reader
 }
 
-// Create an object. A Secret that is too large is refused with the names of its largest keys: the
-// API server would not name them.
+// Create an object. What a Secret cannot hold is left out, and is the error: the API server would
+// refuse the whole Secret, and name no output.
 func (c managedClient) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
-	if s, ok := o.(*corev1.Secret); ok {
-		if err := checkSecretSize(s.Data); err != nil {
-			return err
-		}
+	s, ok := o.(*corev1.Secret)
+	if !ok {
+		return c.Client.Create(ctx, o, opts...)
 	}
 
-	return c.Client.Create(ctx, o, opts...)
+	data, refusal := publishable(s.Data)
+	if data == nil {
+		return refusal
+	}
+
+	s.Data = data
+	if err := c.Client.Create(ctx, s, opts...); err != nil {
+		return err
+	}
+
+	return refusal
 }
 
-// Patch an object. The patch of a Secret is a merge patch with all keys: see addRemovedKeys.
+// Patch an object. The patch of a Secret is a merge patch with all keys: see external.toPublish. As in
+// Create, what a Secret cannot hold is left out, and is the error.
 //
 // A failed patch of a Secret is repeated here. The publisher of crossplane-runtime would lose the
 // failure: its first attempt reads the existing Secret into the object that is to be written, so
 // that its second one finds no difference and reports success (resource.APIPatchingApplicator).
 func (c managedClient) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-	if _, ok := o.(*corev1.Secret); !ok {
+	s, ok := o.(*corev1.Secret)
+	if !ok {
 		return c.Client.Patch(ctx, o, p, opts...)
 	}
 
@@ -129,16 +140,29 @@ func (c managedClient) Patch(ctx context.Context, o client.Object, p client.Patc
 		return err
 	}
 
-	if err := checkSecretSize(patched.Data); err != nil {
+	data, refusal := publishable(patched.Data)
+
+	switch {
+	case data == nil:
+		return refusal
+	case isImmutable(s) && len(data) > 0:
+		return errors.New("the connection Secret is immutable: delete it, so that the provider makes another one, " + orPublishNothing)
+	}
+
+	patched.Data = data
+
+	if patch, err = json.Marshal(patched); err != nil {
 		return err
 	}
+
+	p = client.RawPatch(p.Type(), patch)
 
 	err = retry.OnError(retry.DefaultRetry, mayPass, func() error { return c.Client.Patch(ctx, o, p, opts...) })
 	if err != nil {
 		return finalError{err}
 	}
 
-	return nil
+	return refusal
 }
 
 // A finalError is the error of a request that is not to be repeated by the publisher, which

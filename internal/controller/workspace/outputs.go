@@ -7,7 +7,6 @@ package workspace
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,15 +15,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
@@ -112,52 +108,6 @@ func anySensitive(outputs map[string]terraform.Output) bool {
 
 func isNull(v json.RawMessage) bool {
 	return len(v) == 0 || bytes.Equal(v, []byte("null"))
-}
-
-// addRemovedKeys adds a nil value to details for every key of the connection Secret of ws that
-// details lack. Details are published with a merge patch: it keeps keys that it does not name,
-// and removes keys that are null.
-func addRemovedKeys(ctx context.Context, kube client.Reader, ws workspace.Workspace, details managed.ConnectionDetails) error {
-	key, ok := ws.GetConnectionSecretKey()
-	if !ok {
-		return nil
-	}
-
-	s := &corev1.Secret{}
-	if err := kube.Get(ctx, key, s); err != nil {
-		return errors.Wrap(resource.IgnoreNotFound(err), "cannot get connection Secret")
-	}
-
-	// The managed reconciler does not publish to a Secret that ws does not control.
-	if !metav1.IsControlledBy(s, ws) {
-		return nil
-	}
-
-	for k := range s.Data {
-		if _, ok := details[k]; !ok {
-			details[k] = nil
-		}
-	}
-
-	return nil
-}
-
-// checkSecretSize returns an error that names the largest keys if a Secret cannot hold the
-// data. It contains no values.
-func checkSecretSize(data map[string][]byte) error {
-	sizes, total := map[string]int{}, 0
-
-	for name, value := range data {
-		sizes[name] = len(value)
-		total += len(value)
-	}
-
-	if total <= corev1.MaxSecretSize {
-		return nil
-	}
-
-	return errors.Errorf("the outputs have %s, a Secret can hold %s: %s; make them smaller, or remove spec.writeConnectionSecretToRef",
-		regular.Size(int64(total)), regular.Size(corev1.MaxSecretSize), nameSizes(sizes, bySize(sizes)))
 }
 
 // showOutputs replaces the outputs in the status of a Workspace. If there is no room for all, it
@@ -264,11 +214,17 @@ func bySize(sizes map[string]int) []string {
 	})
 }
 
-// nameSizes describes the first of the supplied names, with their sizes.
+// nameSizes describes the first of the supplied names, with the sizes that are known.
 func nameSizes(sizes map[string]int, names []string) string {
 	var named []string
+
 	for _, name := range names[:min(len(names), maxNamed)] {
-		named = append(named, fmt.Sprintf("%.100q (%s)", name, regular.Size(int64(sizes[name]))))
+		text := fmt.Sprintf("%.100q", name)
+		if size, ok := sizes[name]; ok {
+			text += " (" + regular.Size(int64(size)) + ")"
+		}
+
+		named = append(named, text)
 	}
 
 	if n := len(names) - len(named); n > 0 {
