@@ -54,7 +54,8 @@ func (m Mark) Orphans() []string {
 func (m Mark) killOrphans() {
 	deadline := time.Now().Add(endTimeout)
 
-	for m.killOnce(deadline) && time.Now().Before(deadline) {
+	for again := true; again; {
+		again = m.killOnce(deadline) && time.Now().Before(deadline)
 	}
 }
 
@@ -137,7 +138,7 @@ func childrenOf(pid int) []int {
 	var pids []int
 
 	for _, file := range files {
-		text, _ := os.ReadFile(file) // The thread may have ended.
+		text, _ := os.ReadFile(file) //nolint:gosec // It is in /proc. The thread may have ended.
 
 		for word := range strings.FieldsSeq(string(text)) {
 			if child, err := strconv.Atoi(word); err == nil {

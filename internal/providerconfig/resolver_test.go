@@ -168,7 +168,7 @@ func TestMissing(t *testing.T) {
 		mg     resource.Managed
 		want   string
 	}{
-		"Typo":    {reason: "Those of the namespace are named.", mg: modern("a", "ProviderConfig", "defualt"), want: `no ProviderConfig "defualt" in namespace a; there are: default, mail`},
+		"Typo":    {reason: "Those of the namespace are named.", mg: modern("a", "ProviderConfig", "mial"), want: `no ProviderConfig "mial" in namespace a; there are: default, mail`},
 		"Kind":    {reason: "The name is that of the other kind.", mg: modern("a", "ClusterProviderConfig", "mail"), want: `no ClusterProviderConfig "mail"; there is a ProviderConfig of this name: set spec.providerConfigRef.kind`},
 		"Cluster": {reason: "The name is that of a kind without a namespace.", mg: modern("c", "ProviderConfig", "shared"), want: `no ProviderConfig "shared" in namespace c; there is a ClusterProviderConfig of this name: set spec.providerConfigRef.kind`},
 		"Foreign": {reason: "Those of another namespace cannot be used.", mg: modern("a", "ClusterProviderConfig", "elsewhere"), want: `no ClusterProviderConfig "elsewhere"; there are: shared`},

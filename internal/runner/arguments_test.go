@@ -157,6 +157,34 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// encode returns the values of variables as JSON.
+func encode(t *testing.T, values map[string]string) string {
+	t.Helper()
+
+	data, err := json.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return string(data)
+}
+
+// contentOf returns the values of variables in the syntax of a file.
+func contentOf(t *testing.T, file string, values map[string]string) string {
+	t.Helper()
+
+	if strings.HasSuffix(file, ".json") {
+		return encode(t, values)
+	}
+
+	var lines strings.Builder
+	for name, value := range values {
+		fmt.Fprintf(&lines, "%s = %q\n", name, value)
+	}
+
+	return lines.String()
+}
+
 // TestModuleValues ensures which value a variable gets that the module itself sets, too, in each of the files that
 // a CLI loads by itself. Each variable is named after such a file and the way in which the Workspace sets it.
 func TestModuleValues(t *testing.T) {
@@ -179,28 +207,13 @@ func TestModuleValues(t *testing.T) {
 		}
 	}
 
-	encode := func(values map[string]string) string {
-		data, err := json.Marshal(values)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		return string(data)
-	}
-
 	for n, file := range files {
 		own := map[string]string{}
 		for way := range winners {
 			own[fmt.Sprintf("v%d_%s", n, way)] = "module"
 		}
 
-		module[file] = encode(own)
-		if !strings.HasSuffix(file, ".json") {
-			module[file] = ""
-			for name, value := range own {
-				module[file] += fmt.Sprintf("%s = %q\n", name, value)
-			}
-		}
+		module[file] = contentOf(t, file, own)
 	}
 
 	for name, path := range program.CLIs(t) {
@@ -212,7 +225,7 @@ func TestModuleValues(t *testing.T) {
 			filesystem.Write(t, address, module)
 
 			r := p.stubbed(t, firstUID, remote(address), func(s *subject) {
-				args := ""
+				var args []string
 
 				for v := range values["vars"] {
 					s.Vars = append(s.Vars, commonv1beta1.Var{Key: v, Value: "vars"})
@@ -223,16 +236,16 @@ func TestModuleValues(t *testing.T) {
 				}
 
 				for v := range values["planargs"] {
-					args += " -var=" + v + "=planargs"
+					args = append(args, "-var="+v+"=planargs")
 				}
 
-				s.Env = append(s.Env, commonv1beta1.EnvVar{Name: "TF_CLI_ARGS_plan", Value: args})
-				s.VarMap = &runtime.RawExtension{Raw: []byte(encode(values["varmap"]))}
+				s.Env = append(s.Env, commonv1beta1.EnvVar{Name: "TF_CLI_ARGS_plan", Value: strings.Join(args, " ")})
+				s.VarMap = &runtime.RawExtension{Raw: []byte(encode(t, values["varmap"]))}
 			})
 
 			file := varFileName(9, true)
 			r.Inputs.varFiles = append([]string{file}, r.Inputs.varFiles...)
-			r.Inputs.config[file] = workdir.File{Data: []byte(encode(values["varfile"]))}
+			r.Inputs.config[file] = workdir.File{Data: []byte(encode(t, values["varfile"]))}
 
 			cli, err := terraform.Find(t.Context(), path, terraform.Options{})
 			if err != nil {

@@ -241,6 +241,7 @@ func (a *Assigner) balance(ctx context.Context, m *membership) {
 
 		if _, version := m.get(); version != balancedVersion || time.Since(balanced) >= resync {
 			complete, err := a.rebalance(ctx, m, version != balancedVersion)
+
 			listed()
 
 			switch {

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -138,7 +139,7 @@ func TestUnbalanced(t *testing.T) {
 			p := newPlacement(Members{}, nil)
 
 			for i, n := range tc.counts {
-				name := fmt.Sprint(i)
+				name := strconv.Itoa(i)
 				p.members.Here, p.counts[name] = append(p.members.Here, name), n
 			}
 
@@ -193,7 +194,7 @@ func TestPlacements(t *testing.T) {
 			t.Run(fmt.Sprintf("%d/%d", n, seed), func(t *testing.T) {
 				t.Parallel()
 
-				w := &world{random: rand.New(rand.NewPCG(seed, uint64(n))), here: []string{"first"}} //nolint:gosec // It is to be the same in each run.
+				w := &world{random: rand.New(rand.NewPCG(seed, uint64(n))), here: []string{"first"}}
 				p := newPlacement(Members{Here: w.here}, nil)
 				w.create(p, n)
 
@@ -226,7 +227,7 @@ func TestPlacementsWithPins(t *testing.T) {
 	t.Parallel()
 
 	for seed := range uint64(8) {
-		w := &world{random: rand.New(rand.NewPCG(seed, 0)), here: []string{"first"}} //nolint:gosec // See above.
+		w := &world{random: rand.New(rand.NewPCG(seed, 0)), here: []string{"first"}}
 		p := newPlacement(Members{Here: w.here}, nil)
 		w.create(p, 200)
 
@@ -267,7 +268,7 @@ func TestPlacementsWithPins(t *testing.T) {
 func TestOrder(t *testing.T) {
 	t.Parallel()
 
-	w := &world{random: rand.New(rand.NewPCG(1, 1)), here: []string{"a", "b", "c"}} //nolint:gosec // See above.
+	w := &world{random: rand.New(rand.NewPCG(1, 1)), here: []string{"a", "b", "c"}}
 	w.create(newPlacement(Members{Here: []string{"a", "d"}}, nil), 100)
 
 	backward := slices.Clone(w.all)
@@ -283,7 +284,7 @@ func TestOrder(t *testing.T) {
 func TestReturn(t *testing.T) {
 	t.Parallel()
 
-	w := &world{random: rand.New(rand.NewPCG(1, 1)), here: []string{"a", "b"}} //nolint:gosec // See above.
+	w := &world{random: rand.New(rand.NewPCG(1, 1)), here: []string{"a", "b"}}
 	w.create(newPlacement(Members{Here: w.here}, nil), 300)
 
 	arrange := func(here ...string) map[types.UID]string {
