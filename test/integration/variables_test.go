@@ -213,7 +213,7 @@ func TestUnreadableVarFile(t *testing.T) {
 		configMapVars(c.configMapKey(t, ns, "\ufeff{\"a\": 1}"), inFormat(commonv1beta1.FileFormatJSON)),
 		configMapVars(broken, inFormat(commonv1beta1.FileFormatJSON)),
 	}}, inShard(shard), withConfig(cfg), withModule(echo("a")))
-	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "on spec.forProvider.varFiles[1] (ConfigMap "+ns+"/"+broken.Name+", key "+broken.Key+") line ")
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "spec.forProvider.varFiles[1] (ConfigMap "+ns+"/"+broken.Name+", key "+broken.Key+"), line ")
 }
 
 // TestBadEnvironment has an entry of env that no process can have.
