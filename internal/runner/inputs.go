@@ -73,7 +73,7 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 	for name, data := range credentials {
 		secrets = append(secrets, data)
 		in.config[name] = workdir.File{Data: data, Secret: true}
-		in.origins[name] = origin{field: `spec.credentials of the ProviderConfig, filename "` + name + `",`, lines: true}
+		in.origins[name] = origin{field: `spec.credentials of the ProviderConfig, filename "` + name + `"`, lines: true}
 	}
 
 	if pc.Configuration != nil {
