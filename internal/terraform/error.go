@@ -194,9 +194,15 @@ func CannotLoadState(err error) bool {
 // CannotReadStateInInit reports whether err is that of an Init that could not read a state: without
 // InitOptions.State, that of DefaultWorkspace.
 func CannotReadStateInInit(err error) bool {
-	return anyError(err, func(e *Error, d Diagnostic) bool {
-		return e.Op == opInit && d.says("Error loading state", "Error refreshing state")
-	})
+	e := &Error{}
+	if !errors.As(err, &e) || e.Op != opInit {
+		return false
+	}
+
+	// Terraform 1.5 prints no diagnostic.
+	said := oneLine(e.Stderr)
+
+	return strings.Contains(said, "Error loading state") || strings.Contains(said, "Error refreshing state")
 }
 
 // HasOtherEncryption reports whether a state could not be read because it is encrypted in another way, or

@@ -274,7 +274,7 @@ func TestInterruptedApply(t *testing.T) {
 			t.Errorf("want %v, got %v", context.Canceled, err)
 		}
 
-		if !strings.HasPrefix(err.Error(), "interrupted: local-exec provisioner error: ") ||
+		if !strings.HasPrefix(err.Error(), "interrupted: main.tf:5: terraform_data.sleeper: local-exec provisioner error: ") ||
 			!strings.HasSuffix(err.Error(), "; execution halted") {
 			t.Errorf("want the message of the CLI about the interruption, got %v", err)
 		}
