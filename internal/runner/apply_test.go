@@ -57,11 +57,11 @@ func TestApply(t *testing.T) {
 		},
 		"ArgumentsOfPlan": {
 			reason: "The plan leaves something out. The apply does not.", change: []func(*subject){variables, func(s *subject) { s.PlanArgs = []string{"-target=a"} }}, states: []string{state}, applies: []string{outputs},
-			ran: []string{"apply -json -input=false -auto-approve -var-file=DIR/crossplane-provider-terraform-vars.tfvars -var-file=DIR/crossplane-provider-terraform-0.tfvars -var-file=DIR/crossplane-provider-terraform-1.tfvars.json"},
+			ran: []string{"apply -json -input=false -var-file=DIR/crossplane-provider-terraform-vars.tfvars -var-file=DIR/crossplane-provider-terraform-0.tfvars -var-file=DIR/crossplane-provider-terraform-1.tfvars.json -auto-approve"},
 		},
 		"ArgumentsOfAnotherPlan": {
 			reason: "A saved plan would not heed them.", change: []func(*subject){func(s *subject) { s.ApplyArgs = []string{"-target=a"} }}, states: []string{state}, applies: []string{outputs},
-			ran: []string{"apply -json -input=false -auto-approve -target=a"},
+			ran: []string{"apply -json -input=false -target=a -auto-approve"},
 		},
 		"EnvironmentOfAnotherPlan": {
 			reason: "Nor those in the environment.", change: []func(*subject){environment("TF_CLI_ARGS_apply", "-target=a")}, states: []string{state}, applies: []string{outputs},
@@ -70,7 +70,7 @@ func TestApply(t *testing.T) {
 		"Ephemeral": {
 			reason: "A saved plan does not contain the value of an ephemeral variable. The CLI would use the default.", states: []string{state}, applies: []string{outputs},
 			change: []func(*subject){variables, inline(`variable "a" { ephemeral = true }`)},
-			ran:    []string{"apply -json -input=false -auto-approve -var-file=DIR/crossplane-provider-terraform-vars.tfvars -var-file=DIR/crossplane-provider-terraform-0.tfvars -var-file=DIR/crossplane-provider-terraform-1.tfvars.json"},
+			ran:    []string{"apply -json -input=false -var-file=DIR/crossplane-provider-terraform-vars.tfvars -var-file=DIR/crossplane-provider-terraform-0.tfvars -var-file=DIR/crossplane-provider-terraform-1.tfvars.json -auto-approve"},
 		},
 		"Fails": {
 			reason: "Another error is no reason for another plan.", states: []string{state}, applies: []string{fails("boom")},

@@ -32,8 +32,7 @@ func TestArguments(t *testing.T) {
 		vars  = "-var-file=DIR/crossplane-provider-terraform-vars.tfvars"
 		file  = "-var-file=DIR/crossplane-provider-terraform-0.tfvars.json"
 		plan  = "plan -json -detailed-exitcode -input=false -lock=false"
-		saved = "apply -json -input=false"
-		own   = "apply -json -input=false -auto-approve"
+		apply = "apply -json -input=false"
 	)
 
 	ways := map[string]struct {
@@ -125,16 +124,16 @@ func TestArguments(t *testing.T) {
 				only := func(takes bool) string { return map[bool]string{true: w.files}[takes] }
 				inState := only(takes.state && !w.notInState)
 
-				apply := join(saved, only(takes.savedPlan), w.applyArgs, "DIR/.crossplane.tfplan")
+				applyRun := join(apply, only(takes.savedPlan), w.applyArgs, "DIR/.crossplane.tfplan")
 				if w.ownPlan {
-					apply = join(own, w.files, w.applyArgs)
+					applyRun = join(apply, w.files, w.applyArgs, "-auto-approve")
 				}
 
 				want := []string{
 					join(initRun, w.files),
 					join(plan, w.files, w.planArgs, "-out=DIR/.crossplane.tfplan"),
 					join(pullRun, inState),
-					apply,
+					applyRun,
 					join("destroy -json -auto-approve -input=false", w.files, w.destroyArgs),
 					join("force-unlock -force -no-color", inState, "-- id"),
 					join("state push -no-color", inState, "-- DIR/errored.tfstate"),

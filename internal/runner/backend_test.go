@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
@@ -57,23 +59,32 @@ func TestStatePlace(t *testing.T) {
 	}
 }
 
-// TestStateArguments tests that no command uses another state than the one whose owner is checked.
+// TestStateArguments tests that no command writes another state than the one whose owner is checked. Nothing
+// runs with such an argument.
 func TestStateArguments(t *testing.T) {
 	t.Parallel()
+
+	initArgs := func(args ...string) func(s *subject) { return func(s *subject) { s.InitArgs = args } }
 
 	cases := map[string]struct {
 		reason string
 		change func(s *subject)
 		err    string
 	}{
-		"Plan":        {reason: "The plan would be for another state.", change: func(s *subject) { s.PlanArgs = []string{"-lock=false", "-state=/a"} }, err: `"-state"`},
-		"Apply":       {reason: "The value may be another argument.", change: func(s *subject) { s.ApplyArgs = []string{"--state", "/a"} }, err: `"-state"`},
-		"Destroy":     {reason: "It would destroy the other state.", change: func(s *subject) { s.DestroyArgs = []string{"-state-out=/a"} }, err: `"-state-out"`},
+		"Plan":        {reason: "The plan would be for another state.", change: func(s *subject) { s.PlanArgs = []string{"-lock=false", "-state=/a"} }, err: `"-state" in spec.forProvider.planArgs: configure`},
+		"Apply":       {reason: "The value may be another argument.", change: func(s *subject) { s.ApplyArgs = []string{"--state", "/a"} }, err: `"-state" in spec.forProvider.applyArgs`},
+		"Destroy":     {reason: "It would destroy the other state.", change: func(s *subject) { s.DestroyArgs = []string{"-state-out=/a"} }, err: `"-state-out" in spec.forProvider.destroyArgs`},
 		"Backup":      {reason: "It overwrites a file.", change: func(s *subject) { s.ApplyArgs = []string{"-backup=/a"} }, err: `"-backup"`},
-		"Environment": {reason: "It has arguments, too.", change: environment("TF_CLI_ARGS", "-no-color -state=/a"), err: `"-state"`},
+		"Environment": {reason: "It has arguments, too.", change: environment("TF_CLI_ARGS", "-no-color -state=/a"), err: `"-state" in the environment variable TF_CLI_ARGS:`},
 		"Command":     {reason: "So have its variables for one command.", change: environment("TF_CLI_ARGS_plan", "-state=/a"), err: `"-state"`},
 		"Quoted":      {reason: "The CLI removes quotation marks.", change: environment("TF_CLI_ARGS_apply", `-s"ta"t\e '/a'`), err: `"-state"`},
+		"Migrate":     {reason: "Init would write the state into the new backend.", change: initArgs("-upgrade", "-migrate-state"), err: `"-migrate-state" in spec.forProvider.initArgs: it would write a state without a check whose it is`},
+		"Copy":        {reason: "This makes init copy a state without a question.", change: initArgs("-force-copy"), err: "use -reconfigure instead"},
+		"TwoSigns":    {reason: "The CLI accepts two signs and a value.", change: initArgs("--force-copy=true"), err: `"-force-copy"`},
+		"CopyInEnv":   {reason: "The environment has arguments of init.", change: environment("TF_CLI_ARGS_init", "-no-color -force-copy=1"), err: `"-force-copy" in the environment variable TF_CLI_ARGS_init`},
+		"Force":       {reason: "The CLI would delete a Terraform workspace that has resources.", change: environment("TF_CLI_ARGS_workspace_delete", "-force"), err: `"-force" in the environment variable TF_CLI_ARGS_workspace_delete`},
 		"NoBackup":    {reason: "It is about no file.", change: func(s *subject) { s.ApplyArgs = []string{"-backup=-"} }},
+		"Reconfigure": {reason: "No state is copied.", change: initArgs("-reconfigure", "-backend-config=force-copy=1")},
 		"Others":      {reason: "They are about the same state.", change: func(s *subject) { s.PlanArgs = []string{"-var=state=/a", "-target=state", "state"} }},
 		"OtherEnv":    {reason: "It has no arguments.", change: environment("A", "-state=/a")},
 	}
@@ -82,10 +93,27 @@ func TestStateArguments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			_, err := gather(t, tc.change)
+			p := newPlace(t)
+			r := p.stubbed(t, firstUID, tc.change)
+
+			err := r.Prepare(t.Context())
 			expectError(t, tc.reason, tc.err, err)
+
+			if runs := p.ran(t, r); tc.err != "" && (!errors.As(err, &UnpreparedError{}) || len(runs) > 0) {
+				t.Errorf("\n%s\nwant an UnpreparedError and no run, got %T and %q", tc.reason, err, runs)
+			}
 		})
 	}
+}
+
+// TestStateArgumentsOfInstance ensures that the environment of the provider counts, too.
+func TestStateArgumentsOfInstance(t *testing.T) {
+	t.Parallel()
+
+	r := newPlace(t).stubbed(t, firstUID)
+	r.Environ = append(r.Environ, "TF_CLI_ARGS_init=-force-copy")
+
+	expectError(t, "All Workspaces have it.", `"-force-copy" in the environment variable TF_CLI_ARGS_init`, r.Prepare(t.Context()))
 }
 
 func environment(name, value string) func(s *subject) {

@@ -92,10 +92,6 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 		return nil, errors.Wrap(err, "cannot resolve variables")
 	}
 
-	if err := in.checkArgs(); err != nil {
-		return nil, err
-	}
-
 	fromFiles, err := in.addVarFiles(ctx, keyref.NewReader(kube))
 	in.incomplete = errors.Wrap(err, "cannot resolve variables")
 	in.secrets = redact.New(slices.Concat(secrets, fromEnv, fromFiles)...)
@@ -212,38 +208,64 @@ func readVarFile(ctx context.Context, values *keyref.Reader, f commonv1beta1.Var
 	}
 }
 
-// checkArgs returns an error if arguments of commands, also from the environment, name a file of a
-// state. The command would use that state, while the provider checks the owner of the one in the
-// backend. Arguments that no program can have are an error, too.
-func (in *Inputs) checkArgs() error {
+// checkArgs returns an error if one of the arguments of commands, or of those in the supplied environment of the
+// runs, is refused.
+func (in *Inputs) checkArgs(env []string) error {
+	type source struct {
+		name  string
+		words []string
+	}
+
 	p := in.parameters
-	words := slices.Concat(p.PlanArgs, p.ApplyArgs, p.DestroyArgs)
-
-	for _, word := range slices.Concat(p.InitArgs, words) {
-		if strings.Contains(word, "\x00") {
-			return errors.Errorf("cannot use the argument %.100q: it contains a NUL byte", word)
-		}
+	sources := []source{
+		{"spec.forProvider.initArgs", p.InitArgs},
+		{"spec.forProvider.planArgs", p.PlanArgs},
+		{"spec.forProvider.applyArgs", p.ApplyArgs},
+		{"spec.forProvider.destroyArgs", p.DestroyArgs},
 	}
 
-	for _, kv := range in.env {
+	for _, kv := range env {
 		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "TF_CLI_ARGS") {
-			words = append(words, environ.Words(value)...)
+			sources = append(sources, source{"the environment variable " + name, environ.Words(value)})
 		}
 	}
 
-	for _, word := range words {
-		// No backup is harmless.
-		if !strings.HasPrefix(word, "-") || word == "-backup=-" {
-			continue
-		}
+	for _, s := range sources {
+		for _, word := range s.words {
+			// No program can have such an argument.
+			if strings.Contains(word, "\x00") {
+				return errors.Errorf("cannot use the argument %.100q in %s: it contains a NUL byte", word, s.name)
+			}
 
-		name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
-		if slices.Contains([]string{"state", "state-out", "backup"}, name) {
-			return errors.Errorf(`cannot use the argument "-%s": configure the path of the state in a backend "local" instead`, name)
+			if name, remedy := refusedArg(word); remedy != "" {
+				return errors.Errorf(`cannot use the argument "-%s" in %s: %s`, name, s.name, remedy)
+			}
 		}
 	}
 
 	return nil
+}
+
+// refusedArg returns the name of an argument, and what to do instead if a command with it would write or remove a
+// state without a check whose it is. The provider checks only the owner of the state in the backend, after init.
+func refusedArg(word string) (name, remedy string) {
+	// No backup is harmless.
+	if !strings.HasPrefix(word, "-") || word == "-backup=-" {
+		return "", ""
+	}
+
+	name, _, _ = strings.Cut(strings.TrimLeft(word, "-"), "=")
+
+	switch name {
+	case "state", "state-out", "backup":
+		return name, `configure the path of the state in a backend "local" instead`
+	case "migrate-state", "force-copy":
+		return name, "it would write a state without a check whose it is. Copy the state by hand, with its lineage (state pull, state push), and use -reconfigure instead until the Workspace is Synced"
+	case "force": // Of "workspace delete" and "state push".
+		return name, "remove it: it deletes or replaces a state that has resources"
+	default:
+		return "", ""
+	}
 }
 
 // Secrets among the inputs, which must not be shown.

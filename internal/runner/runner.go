@@ -125,6 +125,10 @@ func (r *Runner) prepareDir(ctx context.Context) error {
 		return err
 	}
 
+	if err := r.Inputs.checkArgs(r.env(r.Dir.Path())); err != nil {
+		return err
+	}
+
 	if err := r.write(ctx); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@
 package terraform
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"io"
@@ -44,18 +45,12 @@ func (c *CLI) Apply(ctx context.Context, ws Workspace, o ApplyOptions) (*Applied
 	return &Applied{Summary: r.total(), Outputs: r.outputs}, nil
 }
 
+// applyCommand puts the approval last. Without it there, a last argument that is the name of a file would be a
+// saved plan, and the CLI writes to the state in the backend of that plan.
 func applyCommand(o ApplyOptions) command {
-	args := []string{"apply", "-json", "-input=false"}
-	if o.PlanFile == "" {
-		args = append(args, "-auto-approve")
-	}
+	args := append([]string{"apply", "-json", "-input=false"}, o.Args...)
 
-	args = append(args, o.Args...)
-	if o.PlanFile != "" {
-		args = append(args, o.PlanFile)
-	}
-
-	return command{op: opApply, args: args, inWorkspace: true}
+	return command{op: opApply, args: append(args, cmp.Or(o.PlanFile, "-auto-approve")), inWorkspace: true}
 }
 
 // AppliesSavedPlan reports whether `apply` has the same effect with a saved plan as without one,

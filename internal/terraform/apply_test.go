@@ -277,3 +277,23 @@ resource "terraform_data" "x" {
 		}
 	})
 }
+
+// TestApplyOfFile names the plan of another directory in the arguments. The CLI would write to the state there.
+func TestApplyOfFile(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		module := map[string]string{"main.tf": `resource "terraform_data" "x" {}`}
+		mine, other := newWorkspace(t, module), newWorkspace(t, module)
+
+		for _, args := range [][]string{{mustPlan(t, c, other).File}, {"-lock=true", filepath.Join(other.Dir, "plan")}} {
+			if _, err := c.Apply(t.Context(), mine, ApplyOptions{Args: args}); err == nil {
+				t.Errorf("arguments %q: want an error", args)
+			}
+		}
+
+		for _, ws := range []Workspace{mine, other} {
+			if got := mustPull(t, c, ws).Resources; got != 0 {
+				t.Errorf("want nothing to be applied, got %d resources", got)
+			}
+		}
+	})
+}

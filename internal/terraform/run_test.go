@@ -60,7 +60,7 @@ func TestCommands(t *testing.T) {
 		"Apply": {
 			reason: "without a saved plan it has to be approved", op: "apply",
 			got:  applyCommand(ApplyOptions{Args: []string{"-var-file=a", "-var=x=1"}}),
-			want: []string{"apply", "-json", "-input=false", "-auto-approve", "-var-file=a", "-var=x=1"},
+			want: []string{"apply", "-json", "-input=false", "-var-file=a", "-var=x=1", "-auto-approve"},
 		},
 		"Destroy": {
 			reason: "it is approved, and the user's arguments win", op: "destroy",
