@@ -159,6 +159,41 @@ func TestObserve(t *testing.T) {
 			exists: true,
 			want:   outcome{ran: []string{"plan", "state pull"}, events: []string{"PlannedChanges"}, lineage: otherLineage, begun: true},
 		},
+		"OnDisk": {
+			reason: "It has created what is in the state, in its own directory. No other Workspace is asked.",
+			ws:     with(begun),
+			others: []client.Object{anotherCreatingSomewhere()},
+			change: func(r *attempt) {
+				r.runner.place = runner.StatePlace{OnDisk: true, InWorkdir: true}
+				r.runner.record = &runner.RunRecord{CreationStarted: r.ws.GetOwnership().CreationStarted}
+				r.planned(terraform.Plan{}, ownState())
+			},
+			exists:   true,
+			upToDate: true,
+			want:     outcome{ran: []string{"plan"}, ready: xpv2.ReasonAvailable, lineage: ownLineage, begun: true, succeeded: true},
+		},
+		"CopiedToDisk": {
+			reason: "The state of another Workspace was copied into the directory.",
+			ws:     with(),
+			others: []client.Object{anotherOwner(otherLineage)},
+			change: func(r *attempt) {
+				r.runner.place = runner.StatePlace{OnDisk: true, InWorkdir: true}
+				r.planned(terraform.Plan{}, otherState())
+			},
+			want: outcome{ran: []string{"plan"}, err: `belongs to the Workspace "ns/other"`},
+		},
+		"CopiedToOwnDisk": {
+			reason: "This Workspace has created something there, but another state.",
+			ws:     with(begun, owner),
+			others: []client.Object{anotherOwner(otherLineage)},
+			change: func(r *attempt) {
+				meta.AddAnnotations(r.ws, map[string]string{workspace.AcceptLostStateAnnotationKey: ownLineage})
+				r.runner.place = runner.StatePlace{OnDisk: true, InWorkdir: true}
+				r.runner.record = &runner.RunRecord{CreationStarted: r.ws.GetOwnership().CreationStarted}
+				r.planned(terraform.Plan{}, otherState())
+			},
+			want: outcome{ran: []string{"plan"}, err: `belongs to the Workspace "ns/other"`, lineage: ownLineage, begun: true},
+		},
 		"DestroyedMeanwhile": {
 			reason: "Its owner has destroyed everything since the plan, and is gone.",
 			ws:     with(),

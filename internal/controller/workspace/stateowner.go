@@ -45,19 +45,18 @@ func (e foreignStateError) Error() string {
 // ownState makes sure that the state that was found belongs to the Workspace, before anything is
 // done to the state. changes says that something is to be done.
 func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *terraform.State, changes bool) error {
-	place, err := e.runner.StatePlace()
-	if err != nil {
-		return err
-	}
-
-	switch {
-	case found.Lineage == ws.GetOwnership().Lineage:
-		return nil
 	// Two Workspaces may apply to the same empty state. The lock on the state, or the plan, which
 	// the faster apply makes stale, stops the slower one.
-	case found.Lineage == "" || isBlank(found):
+	if found.Lineage == ws.GetOwnership().Lineage || found.Lineage == "" || isBlank(found) {
 		return nil
-	case place.InWorkdir:
+	}
+
+	mine, err := e.createdHere(ws, found)
+
+	switch {
+	case err != nil:
+		return err
+	case mine:
 		workspace.Own(ws, found.Lineage)
 
 		// Without changes the owner is recorded with the rest of the status.
@@ -71,6 +70,18 @@ func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *
 	default:
 		return e.takeOver(ctx, ws, found)
 	}
+}
+
+// createdHere says whether the Workspace has certainly created what is in the state that was found: it began to
+// create its infrastructure in its own directory, and the state is there. A state that has come there otherwise
+// may have another owner.
+func (e *external) createdHere(ws workspace.Workspace, found *terraform.State) (bool, error) {
+	place, err := e.runner.StatePlace()
+	if err != nil || !place.InWorkdir || !workspace.HasBegun(ws) || !workspace.Knows(ws, found.Lineage) {
+		return false, err
+	}
+
+	return e.beganHere(ws)
 }
 
 // takeOver records the Workspace as the owner of the state that was found, unless the state belongs to
