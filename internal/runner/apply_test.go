@@ -143,10 +143,10 @@ func TestApply(t *testing.T) {
 
 			before := len(p.ran(t, r))
 			asked := false
-			again := func(prior *terraform.State) error {
+			again := func(p *terraform.Plan) error {
 				asked = true
 
-				if prior == nil || prior == plan.Prior {
+				if p.Prior == nil || p.Prior == plan.Prior {
 					t.Errorf("\n%s\nstate of the new plan: got that of the first one, or none", tc.reason)
 				}
 
@@ -225,7 +225,7 @@ func TestRemotePlan(t *testing.T) {
 			}
 
 			if err == nil && tc.want {
-				if _, err := r.Apply(t.Context(), plan, func(*terraform.State) error { return nil }, nil); err != nil {
+				if _, err := r.Apply(t.Context(), plan, func(*terraform.Plan) error { return nil }, nil); err != nil {
 					t.Errorf("\n%s\nApply(...): %v", tc.reason, err)
 				}
 			}

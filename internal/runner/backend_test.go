@@ -83,6 +83,7 @@ func TestStateArguments(t *testing.T) {
 		"TwoSigns":    {reason: "The CLI accepts two signs and a value.", change: initArgs("--force-copy=true"), err: `"-force-copy"`},
 		"CopyInEnv":   {reason: "The environment has arguments of init.", change: environment("TF_CLI_ARGS_init", "-no-color -force-copy=1"), err: `"-force-copy" in the environment variable TF_CLI_ARGS_init`},
 		"Force":       {reason: "The CLI would delete a Terraform workspace that has resources.", change: environment("TF_CLI_ARGS_workspace_delete", "-force"), err: `"-force" in the environment variable TF_CLI_ARGS_workspace_delete`},
+		"NUL":         {reason: "No process can have it.", change: initArgs("-no\x00"), err: `cannot use the argument "-no\x00" in spec.forProvider.initArgs`},
 		"NoBackup":    {reason: "It is about no file.", change: func(s *subject) { s.ApplyArgs = []string{"-backup=-"} }},
 		"Reconfigure": {reason: "No state is copied.", change: initArgs("-reconfigure", "-backend-config=force-copy=1")},
 		"Others":      {reason: "They are about the same state.", change: func(s *subject) { s.PlanArgs = []string{"-var=state=/a", "-target=state", "state"} }},

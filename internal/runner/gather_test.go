@@ -159,7 +159,6 @@ func TestGatherErrors(t *testing.T) {
 		"NULInEnvName": {reason: "No process can have it.", err: `"A\x00" is not the name`, change: environment("A\x00", "c")},
 		"NULInEnv":     {reason: "No process can have it.", err: `environment variable "A": its value contains a NUL byte`, change: environment("A", "\x00")},
 		"LongEnv":      {reason: "No process can have it.", err: `environment variable "A": its value has 131070 bytes: an environment variable can have 131070`, change: environment("A", strings.Repeat("x", 131070))},
-		"NULInArgs":    {reason: "No process can have it.", err: `cannot use the argument "-no\x00"`, change: func(s *subject) { s.InitArgs = []string{"-no\x00"} }},
 		"UTF16": {
 			reason: "The CLI would say that it is no token.", incomplete: "cannot resolve variables: varFiles[0] (Secret ns/utf16, key k) contains NUL bytes",
 			change: func(s *subject) {

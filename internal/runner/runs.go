@@ -51,8 +51,8 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 }
 
 // Apply applies the supplied plan. If the plan is stale, it makes a new plan once, calls again with the
-// state that the new plan is made from, and applies it if again returns no error.
-func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error) {
+// new plan, and applies it if again returns no error.
+func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.Plan) error, progress func(terraform.Progress)) (*terraform.Applied, error) {
 	a, err := r.applyPlan(ctx, p, progress)
 	if terraform.IsStalePlan(err) {
 		created := p.Prior.Empty()
@@ -66,7 +66,7 @@ func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terra
 			return nil, ErrStateTaken
 		}
 
-		if err := again(p.Prior); err != nil {
+		if err := again(p); err != nil {
 			return nil, err
 		}
 

@@ -68,8 +68,10 @@ func Desired(o client.Object) string {
 		switch key {
 		case meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed:
 			return true
+		case workspace.AcceptLostStateAnnotationKey, workspace.AcceptTakenOverStateAnnotationKey:
+			return false
 		default:
-			return strings.HasPrefix(key, workspace.KeyPrefix) && key != workspace.AcceptLostStateAnnotationKey
+			return strings.HasPrefix(key, workspace.KeyPrefix)
 		}
 	})
 

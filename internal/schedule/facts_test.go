@@ -186,6 +186,7 @@ func TestDesired(t *testing.T) {
 		"Annotation":   {reason: "Any annotation of a person requires a plan.", change: annotate("example.org/refresh"), want: true},
 		"Request":      {reason: "So does a request for a reconcile.", change: annotate(meta.AnnotationKeyReconcileRequestedAt), want: true},
 		"ExternalName": {reason: "Another external name means another state.", change: annotate(meta.AnnotationKeyExternalName), want: true},
+		"Accepted":     {reason: "A person has accepted what a failure reported.", change: annotate(workspace.AcceptTakenOverStateAnnotationKey), want: true},
 		"AcceptedLoss": {reason: "A person has accepted a loss that a failure reported.", change: annotate(workspace.AcceptLostStateAnnotationKey), want: true},
 		"Label":        {reason: "Any label of a person requires a plan.", change: label("team"), want: true},
 		"Shard":        {reason: "A move to another shard requires no plan.", change: label("terraform.crossplane.io/shard")},

@@ -39,6 +39,10 @@ type Plan struct {
 	// Changes says whether there is anything to apply, even if only an output.
 	Changes bool
 	Summary Summary
+	// NoSummary says that the CLI has not told what there is to apply.
+	NoSummary bool
+	// Destroys has the addresses of resources to delete or replace.
+	Destroys []string
 	// Drift has the addresses of resources that were changed outside of Terraform.
 	Drift []string
 	// Prior is the state that the plan was made from, as PullState returns it. It is nil if the plan is not
@@ -91,7 +95,7 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 		return nil, newError(cmd.op, ws, res, r.diagnostics)
 	}
 
-	return &Plan{File: o.Out, Changes: changes, Summary: r.total(), Drift: r.drift}, nil
+	return &Plan{File: o.Out, Changes: changes, Summary: r.total(), NoSummary: r.summary == nil, Destroys: r.destroys, Drift: r.drift}, nil
 }
 
 // planCommand puts the file and a lock last, so that they take precedence over all other arguments. A

@@ -94,7 +94,7 @@ output "v" { value = var.v }`,
 
 		// The configuration has.
 		want = &Plan{
-			File: filepath.Join(ws.Dir, "plan"), Changes: true, Summary: Summary{Add: 1, Change: 1, Destroy: 1},
+			File: filepath.Join(ws.Dir, "plan"), Changes: true, Summary: Summary{Add: 1, Change: 1, Destroy: 1}, Destroys: []string{"terraform_data.b"},
 			Prior: &State{Resources: 2, Managed: 2, Outputs: map[string]Output{"v": text("one")}},
 		}
 

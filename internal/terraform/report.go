@@ -45,6 +45,7 @@ type report struct {
 	diagnostics []Diagnostic
 	began       bool // The run began to process a resource.
 	drift       []string
+	destroys    []string
 	summary     *Summary // The last one; nil if there was none.
 	outputs     map[string]Output
 }
@@ -70,6 +71,10 @@ type jsonHook struct {
 	Action string `json:"action"`
 }
 
+func (h *jsonHook) destroys() bool {
+	return h != nil && (h.Action == "delete" || h.Action == "replace")
+}
+
 type jsonOutput struct {
 	Value     json.RawMessage `json:"value"`
 	Type      json.RawMessage `json:"type"`
@@ -91,6 +96,8 @@ func (r *report) add(line []byte) string {
 		}
 	case m.Type == "resource_drift" && m.Change != nil:
 		r.drift = append(r.drift, m.Change.Resource.Address)
+	case m.Type == "planned_change" && m.Change.destroys():
+		r.destroys = append(r.destroys, m.Change.Resource.Address)
 	case m.Type == "change_summary" && m.Changes != nil:
 		r.summary = m.Changes
 	case m.Type == "outputs":

@@ -100,6 +100,15 @@ func began(after time.Duration) option {
 	}
 }
 
+// tookOver records that the Workspace took over what is in its state.
+func tookOver() option {
+	return func(ws *namespacedv1beta1.Workspace) {
+		own := ws.GetOwnership()
+		own.TakenOverAt = seconds(epoch())
+		ws.SetOwnership(own)
+	}
+}
+
 func succeeded() option {
 	return func(ws *namespacedv1beta1.Workspace) { Succeed(ws, epoch()) }
 }

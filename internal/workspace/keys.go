@@ -9,14 +9,18 @@ import (
 )
 
 // KeyPrefix begins the keys of the labels and annotations of this provider, on Workspaces, Leases
-// and Secrets. On a Workspace only AcceptLostStateAnnotationKey influences the plan: the label of
-// a shard says which instance serves the Workspace.
+// and Secrets. On a Workspace only those with which a person accepts something influence what is done: the
+// label of a shard says which instance serves the Workspace.
 const KeyPrefix = "terraform.crossplane.io/"
 
 // AcceptLostStateAnnotationKey is the annotation on a Workspace with which a person accepts that a
 // Terraform state is lost. Its value is the lineage of that state, or LineageUnknown. For an old copy
 // of a state the value also has the serial that the state had, so that it does not accept a later loss.
 const AcceptLostStateAnnotationKey = "terraform.crossplane.io/accept-lost-state"
+
+// AcceptTakenOverStateAnnotationKey is the annotation on a Workspace with which a person accepts that it destroys
+// resources that it has not created. Its value is the lineage of the state that the Workspace took over.
+const AcceptTakenOverStateAnnotationKey = "terraform.crossplane.io/accept-taken-over-state"
 
 // LineageUnknown stands for the lineage of a state that was made and never read since.
 const LineageUnknown = "unknown"
@@ -32,4 +36,8 @@ const (
 
 	// TypeOutputsOmitted is true on a Workspace whose status has no room for all outputs.
 	TypeOutputsOmitted xpv2.ConditionType = "OutputsOmitted"
+
+	// TypeStateTakenOver is true on a Workspace that has taken over resources that it did not create,
+	// and has neither applied a plan of its own since, nor been allowed to destroy them.
+	TypeStateTakenOver xpv2.ConditionType = "StateTakenOver"
 )

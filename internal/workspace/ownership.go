@@ -141,8 +141,11 @@ func isLegacyChecksum(s string) bool {
 }
 
 // Begin records in the status of the Workspace that it takes over the supplied state, which is
-// not empty.
+// not empty. If nothing that the Workspace has done may have created the resources in the state, it
+// records that, too: see AcceptsDestroy.
 func Begin(ws Workspace, s commonv1beta1.StateSummary, now time.Time) {
+	others := OwnershipOfFound(ws, s.Lineage) == OwnershipNone
+
 	setState(ws, &s)
 	changeOwnership(ws, func(own *commonv1beta1.Ownership) {
 		dropOther(own, s.Lineage)
@@ -150,7 +153,28 @@ func Begin(ws Workspace, s commonv1beta1.StateSummary, now time.Time) {
 		if own.CreationStarted == nil {
 			own.CreationStarted = seconds(now)
 		}
+
+		switch {
+		case others && s.Resources > 0:
+			own.TakenOverAt = seconds(now)
+		case others:
+			own.TakenOverAt = nil
+		}
 	})
+}
+
+// AcceptsDestroy says whether a Workspace may destroy what is in its state, which has the supplied lineage. If the
+// Workspace has taken over these resources and applied nothing since, a person has to accept that: they may be in
+// use elsewhere, and the Workspace may have found them because of a name that is not unique.
+func AcceptsDestroy(ws Workspace, lineage string) bool {
+	accepted := ws.GetAnnotations()[AcceptTakenOverStateAnnotationKey]
+
+	return ws.GetOwnership().TakenOverAt == nil || (accepted != "" && accepted == lineage)
+}
+
+// Settle records in the status of a Workspace that it may destroy what it has taken over.
+func Settle(ws Workspace) {
+	changeOwnership(ws, func(own *commonv1beta1.Ownership) { own.TakenOverAt = nil })
 }
 
 // BeginCreation records in the status of the Workspace that it creates its infrastructure, from
@@ -160,7 +184,7 @@ func BeginCreation(ws Workspace, s commonv1beta1.StateSummary, now time.Time) {
 	changeOwnership(ws, func(own *commonv1beta1.Ownership) {
 		dropOther(own, s.Lineage)
 
-		own.CreationStarted, own.CreationSucceeded = seconds(now), nil
+		own.CreationStarted, own.CreationSucceeded, own.TakenOverAt = seconds(now), nil, nil
 	})
 }
 
@@ -183,6 +207,7 @@ func Succeed(ws Workspace, now time.Time) {
 func Restore(ws Workspace, before commonv1beta1.Ownership) {
 	changeOwnership(ws, func(own *commonv1beta1.Ownership) {
 		own.Lineage, own.CreationStarted, own.CreationSucceeded = before.Lineage, before.CreationStarted, before.CreationSucceeded
+		own.TakenOverAt = before.TakenOverAt
 	})
 }
 

@@ -175,7 +175,8 @@ func TestContest(t *testing.T) {
 func TestBegin(t *testing.T) {
 	t.Parallel()
 
-	s := commonv1beta1.StateSummary{Lineage: "l", Serial: 1}
+	empty := commonv1beta1.StateSummary{Lineage: "l", Serial: 1}
+	found := commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1}
 	now := epoch().Add(time.Hour + time.Millisecond)
 	later := seconds(epoch().Add(time.Hour))
 
@@ -183,11 +184,20 @@ func TestBegin(t *testing.T) {
 		reason string
 		opts   []option
 		begin  func(ws Workspace, s commonv1beta1.StateSummary, now time.Time)
+		state  commonv1beta1.StateSummary // empty by default
 		want   commonv1beta1.Ownership
 	}{
 		"New":       {reason: "The API server stores whole seconds.", begin: Begin, want: commonv1beta1.Ownership{CreationStarted: later}},
 		"Again":     {reason: "It began before.", opts: []option{began(0)}, begin: Begin, want: commonv1beta1.Ownership{CreationStarted: seconds(epoch())}},
 		"Another":   {reason: "The state that it takes over is not the one that it had.", opts: []option{owns("k"), began(0), succeeded()}, begin: Begin, want: commonv1beta1.Ownership{CreationStarted: seconds(epoch()), CreationSucceeded: seconds(epoch())}},
+		"Found":     {reason: "It has not created what it takes over.", begin: Begin, state: found, want: commonv1beta1.Ownership{CreationStarted: later, TakenOverAt: later}},
+		"Observed":  {reason: "Nor has it by looking at it.", opts: []option{seen("l")}, begin: Begin, state: found, want: commonv1beta1.Ownership{CreationStarted: later, TakenOverAt: later}},
+		"Replaced":  {reason: "It has created something else.", opts: []option{owns("k"), began(0), succeeded()}, begin: Begin, state: found, want: commonv1beta1.Ownership{CreationStarted: seconds(epoch()), CreationSucceeded: seconds(epoch()), TakenOverAt: later}},
+		"Created":   {reason: "It may have created what it finds.", opts: []option{began(0)}, begin: Begin, state: found, want: commonv1beta1.Ownership{CreationStarted: seconds(epoch())}},
+		"Legacy":    {reason: "An older version of the provider has reconciled it.", opts: []option{reconciled(legacyChecksum)}, begin: Begin, state: found, want: commonv1beta1.Ownership{CreationStarted: later}},
+		"FoundNow":  {reason: "What it had taken over before is gone.", opts: []option{owns("k"), tookOver()}, begin: Begin, want: commonv1beta1.Ownership{CreationStarted: later}},
+		"FoundThen": {reason: "An attempt to take it over is repeated.", opts: []option{began(0), seen("l"), tookOver()}, begin: Begin, state: found, want: commonv1beta1.Ownership{CreationStarted: seconds(epoch()), TakenOverAt: seconds(epoch())}},
+		"Renewed":   {reason: "It creates everything in its state.", opts: []option{owns("l"), tookOver()}, begin: BeginCreation, want: commonv1beta1.Ownership{Lineage: "l", CreationStarted: later}},
 		"Creation":  {reason: "This creation has just begun.", opts: []option{began(0), succeeded()}, begin: BeginCreation, want: commonv1beta1.Ownership{CreationStarted: later}},
 		"Recreated": {reason: "It has lost its state.", opts: []option{owns("k"), began(0), succeeded()}, begin: BeginCreation, want: commonv1beta1.Ownership{CreationStarted: later}},
 		"Emptied":   {reason: "Its own state was empty.", opts: []option{owns("l"), began(0), succeeded()}, begin: BeginCreation, want: commonv1beta1.Ownership{Lineage: "l", CreationStarted: later}},
@@ -199,6 +209,12 @@ func TestBegin(t *testing.T) {
 
 			ws := newWorkspace("a", tc.opts...)
 			before := ws.GetOwnership()
+
+			s := tc.state
+			if s.Lineage == "" {
+				s = empty
+			}
+
 			tc.begin(ws, s, now)
 
 			tc.want.UID = "a"
@@ -214,6 +230,41 @@ func TestBegin(t *testing.T) {
 
 			if diff := cmp.Diff(before, ws.GetOwnership()); diff != "" {
 				t.Errorf("\n%s\nownership after it was restored: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestAcceptsDestroy has a Workspace with a state of the lineage l.
+func TestAcceptsDestroy(t *testing.T) {
+	t.Parallel()
+
+	accepts := func(value string) option {
+		return func(ws *namespacedv1beta1.Workspace) {
+			meta.AddAnnotations(ws, map[string]string{AcceptTakenOverStateAnnotationKey: value})
+		}
+	}
+
+	cases := map[string]struct {
+		reason  string
+		opts    []option
+		lineage string
+		want    bool
+	}{
+		"Creator":  {reason: "It has created what it destroys.", opts: []option{owns("l")}, lineage: "l", want: true},
+		"TookOver": {reason: "It has found what it would destroy.", opts: []option{owns("l"), tookOver()}, lineage: "l"},
+		"Accepted": {reason: "A person accepts it.", opts: []option{owns("l"), tookOver(), accepts("l")}, lineage: "l", want: true},
+		"Other":    {reason: "A person has accepted it for another state.", opts: []option{owns("l"), tookOver(), accepts("k")}, lineage: "l"},
+		"Nothing":  {reason: "An unknown state cannot be accepted.", opts: []option{owns("l"), tookOver()}},
+		"Settled":  {reason: "It has applied a plan since.", opts: []option{owns("l"), tookOver(), func(ws *namespacedv1beta1.Workspace) { Settle(ws) }}, lineage: "l", want: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if got := AcceptsDestroy(newWorkspace("a", tc.opts...), tc.lineage); got != tc.want {
+				t.Errorf("\n%s\nAcceptsDestroy(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}

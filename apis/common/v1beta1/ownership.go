@@ -51,6 +51,12 @@ type Ownership struct {
 	// CreationSucceeded is when all of that infrastructure first existed.
 	// +optional
 	CreationSucceeded *metav1.Time `json:"creationSucceeded,omitempty"`
+
+	// TakenOverAt is when the Workspace took over resources that it had not created.
+	// Until it has applied a plan of its own, it destroys nothing without the annotation
+	// terraform.crossplane.io/accept-taken-over-state. Then the field is removed.
+	// +optional
+	TakenOverAt *metav1.Time `json:"takenOverAt,omitempty"`
 }
 
 // Of returns a copy of this ownership if it was written for the Workspace with the
@@ -69,7 +75,7 @@ func (o *Ownership) For(uid types.UID) *Ownership {
 	out := o.DeepCopy()
 	out.UID = uid
 
-	if out.Claim == nil && len(out.PreviousHosts) == 0 && out.Lineage == "" && out.CreationStarted == nil && out.CreationSucceeded == nil {
+	if out.Claim == nil && len(out.PreviousHosts) == 0 && out.Lineage == "" && out.CreationStarted == nil && out.CreationSucceeded == nil && out.TakenOverAt == nil {
 		return nil
 	}
 

@@ -61,10 +61,11 @@ func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 		replaced = ws.GetOwnership().CreationStarted
 	}
 
-	workspace.BeginCreation(ws, summarizeState(e.prior), e.now())
+	prior := e.plan.Prior
+	workspace.BeginCreation(ws, summarizeState(prior), e.now())
 
 	// The run record is written first: a disk without it is not the one on which creation began.
-	if err := e.writeRunRecord(ws, e.prior, replaced); err != nil {
+	if err := e.writeRunRecord(ws, prior, replaced); err != nil {
 		return err
 	}
 
@@ -89,11 +90,11 @@ func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 	}
 
 	// An apply that makes its own plan does not notice that the state has changed.
-	if e.prior.Lineage == "" {
+	if prior.Lineage == "" {
 		return e.checkNoState(ctx)
 	}
 
-	_, err = e.contest(ctx, ws, e.prior.Lineage)
+	_, err = e.contest(ctx, ws, prior.Lineage)
 
 	return err
 }
@@ -177,6 +178,8 @@ func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.
 
 // reportApplied reports what was applied, and returns the connection details to publish.
 func (e *external) reportApplied(ctx context.Context, ws workspace.Workspace, o schedule.Observation) (managed.ConnectionDetails, error) {
+	settle(ws, reasonApplied)
+
 	reported, err := e.report(ctx, ws, o)
 	if err != nil {
 		return nil, e.failed(ws, err)
@@ -192,16 +195,16 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 	// From here on the previous observation is out of date, even if the apply fails.
 	e.records.ForgetObservation(ws)
 
-	if err := e.startFrom(ws, e.prior); err != nil {
+	if err := e.begin(ws, e.plan); err != nil {
 		return schedule.Observation{}, err
 	}
 
-	again := func(found *terraform.State) error {
-		if err := e.lostState(ws, found); err != nil {
+	again := func(p *terraform.Plan) error {
+		if err := e.lostState(ws, p.Prior); err != nil {
 			return err
 		}
 
-		return e.startFrom(ws, found)
+		return e.begin(ws, p)
 	}
 
 	var a *terraform.Applied
@@ -229,20 +232,25 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 	return o, nil
 }
 
-// startFrom records which state an apply is about to change. It returns an error if that state is not
-// known to belong to the Workspace.
-func (e *external) startFrom(ws workspace.Workspace, s *terraform.State) error {
-	if s.Lineage != "" && !isBlank(s) && ws.GetOwnership().Lineage != s.Lineage {
+// begin records which state the apply of a plan is about to change. It returns an error if that state is not
+// known to belong to the Workspace, or if the plan may destroy what the Workspace has taken over.
+func (e *external) begin(ws workspace.Workspace, p *terraform.Plan) error {
+	if s := p.Prior; s.Lineage != "" && !isBlank(s) && ws.GetOwnership().Lineage != s.Lineage {
 		return errors.New("cannot apply: there is another state than before")
 	}
 
-	e.prior = s
+	if err := e.keepsTakenOver(ws, p); err != nil {
+		return err
+	}
 
-	return e.writeRunRecord(ws, s, nil)
+	e.plan = p
+
+	return e.writeRunRecord(ws, p.Prior, nil)
 }
 
 func (e *external) observeApplied(ctx context.Context, a *terraform.Applied) (schedule.Observation, error) {
-	state := summarizeState(e.prior)
+	prior := e.plan.Prior
+	state := summarizeState(prior)
 	// The next observation corrects the rest.
 	state.Resources = max(state.Resources+a.Add+a.Import-a.Destroy, 0)
 
@@ -261,8 +269,8 @@ func (e *external) observeApplied(ctx context.Context, a *terraform.Applied) (sc
 
 	// The state has not changed between the plan and the apply, so that no other Workspace
 	// can have applied anything to it.
-	if isBlank(e.prior) && e.runner.AppliesPlan() {
-		o.CreatedLineage = e.prior.Lineage
+	if isBlank(prior) && e.runner.AppliesPlan() {
+		o.CreatedLineage = prior.Lineage
 	}
 
 	return o, nil

@@ -136,7 +136,7 @@ func TestCreate(t *testing.T) {
 		},
 		"Replaced": {
 			reason: "The state that the apply finds is that of another Workspace.",
-			change: func(r *attempt) { s := otherState(); r.runner.stale = &s },
+			change: func(r *attempt) { s := otherState(); r.runner.stale = &terraform.Plan{Prior: &s} },
 			want:   outcome{ran: []string{"apply"}, err: "another state than before", ready: xpv2.ReasonCreating, begun: true},
 		},
 		"PlansAgain": {
@@ -262,7 +262,7 @@ func TestUpdate(t *testing.T) {
 			ws:     with(owner, readyFor(1)),
 			plan:   changes(),
 			prior:  ownState(),
-			change: func(r *attempt) { r.runner.stale = &terraform.State{} },
+			change: func(r *attempt) { r.runner.stale = &terraform.Plan{Prior: &terraform.State{}} },
 			want:   outcome{ran: []string{"apply"}, err: "is gone", ready: xpv2.ReasonUnavailable, lineage: ownLineage},
 		},
 		"NotSaved": {
@@ -312,7 +312,8 @@ func TestUnrecordedCreation(t *testing.T) {
 		ws.SetOwnership(commonv1beta1.Ownership{UID: "a", CreationStarted: earlier})
 	}))
 	r.runner.record = &runner.RunRecord{CreationStarted: earlier}
-	r.plan, r.prior = new(changes()), &terraform.State{}
+	r.plan = new(changes())
+	r.plan.Prior = &terraform.State{}
 	r.maxWrites = 0
 
 	// Several attempts in a row may fail in this way.

@@ -143,7 +143,11 @@ func (e *external) mayDestroy(ctx context.Context, ws workspace.Workspace, found
 		return false, nil
 	}
 
-	return err == nil, err
+	if err != nil {
+		return false, err
+	}
+
+	return true, deletesTakenOver(ws, found)
 }
 
 func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {

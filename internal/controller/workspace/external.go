@@ -51,9 +51,8 @@ type external struct {
 	observation managed.ExternalObservation
 	failure     error
 
-	// plan is applied by Create or Update. prior is the state that it was made from.
-	plan  *terraform.Plan
-	prior *terraform.State
+	// plan is applied by Create or Update.
+	plan *terraform.Plan
 }
 
 // Observe returns the result of the observation that the connector has made.
@@ -150,7 +149,7 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace, suspect 
 		}
 	}
 
-	e.plan, e.prior = p, state
+	e.plan = p
 
 	return schedule.Observation{
 		Source: e.runner.Source(),
@@ -232,6 +231,10 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 
 	if drifted(ws, seen) {
 		e.Metrics.Drifted(driftReported)
+	}
+
+	if workspace.AcceptsDestroy(ws, ws.GetOwnership().Lineage) {
+		settle(ws, reasonAccepted)
 	}
 
 	if seen.CreatedLineage != "" && ws.GetOwnership().Lineage == "" {

@@ -178,7 +178,7 @@ func TestApplied(t *testing.T) {
 			t.Parallel()
 
 			r := newAttempt(t, with())
-			r.prior = &tc.before
+			r.plan = &terraform.Plan{Prior: &tc.before}
 
 			got, err := r.observeApplied(t.Context(), &terraform.Applied{Summary: tc.did, Outputs: map[string]terraform.Output{}})
 			if err != nil {

@@ -157,7 +157,7 @@ func TestObserve(t *testing.T) {
 			ws:     with(),
 			change: func(r *attempt) { r.planned(changes(), otherState()) },
 			exists: true,
-			want:   outcome{ran: []string{"plan", "state pull"}, events: []string{"PlannedChanges"}, lineage: otherLineage, begun: true},
+			want:   outcome{ran: []string{"plan", "state pull"}, events: []string{"TookOverState", "PlannedChanges"}, lineage: otherLineage, begun: true},
 		},
 		"OnDisk": {
 			reason: "It has created what is in the state, in its own directory. No other Workspace is asked.",

@@ -16,7 +16,7 @@ import (
 // the methods. Unit tests replace it.
 type workspaceRunner interface { //nolint:interfacebloat // It is all that the controllers know of a runner.Runner.
 	Plan(ctx context.Context, lock bool) (*terraform.Plan, error)
-	Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.State) error, progress func(terraform.Progress)) (*terraform.Applied, error)
+	Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.Plan) error, progress func(terraform.Progress)) (*terraform.Applied, error)
 	Destroy(ctx context.Context, again func() error, progress func(terraform.Progress)) (int, error)
 	Close() error
 

@@ -32,9 +32,8 @@ type fakeRunner struct {
 	applied  *terraform.Applied
 	applyErr error
 
-	// stale is the state that Apply finds in place of the one that was planned from. It is nil if
-	// Apply finds that one.
-	stale *terraform.State
+	// stale is the plan that Apply makes because the state has changed. It is nil if the state has not.
+	stale *terraform.Plan
 
 	destroyed  int
 	destroyErr error
@@ -98,7 +97,7 @@ func (r *fakeRunner) Plan(_ context.Context, lock bool) (*terraform.Plan, error)
 	return r.plan, nil
 }
 
-func (r *fakeRunner) Apply(_ context.Context, _ *terraform.Plan, again func(*terraform.State) error, _ func(terraform.Progress)) (*terraform.Applied, error) {
+func (r *fakeRunner) Apply(_ context.Context, _ *terraform.Plan, again func(*terraform.Plan) error, _ func(terraform.Progress)) (*terraform.Applied, error) {
 	r.ran = append(r.ran, "apply")
 
 	if r.stale != nil {

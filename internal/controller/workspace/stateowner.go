@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
@@ -127,7 +129,20 @@ func (e *external) takeOver(ctx context.Context, ws workspace.Workspace, found *
 
 	workspace.Own(ws, found.Lineage)
 
-	return e.recordOwner(ctx, ws, "whose the state is")
+	if ws.GetOwnership().TakenOverAt == nil {
+		return e.recordOwner(ctx, ws, "whose the state is")
+	}
+
+	message := describeTakenOver(ws, found)
+	transition(ws, workspace.TypeStateTakenOver, corev1.ConditionTrue, reasonResourcesFound, message)
+
+	if err := e.recordOwner(ctx, ws, "whose the state is"); err != nil {
+		return err
+	}
+
+	e.recorder.Event(ws, event.Warning(reasonTookOver, errors.New(message)))
+
+	return nil
 }
 
 // unchangedSince returns an error if the state has changed since it was found, unless the Workspace

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-terraform/apis"
@@ -104,7 +105,7 @@ func (a *claimantActor) begin(t *testing.T, now time.Time) {
 	t.Helper()
 
 	ws := a.kube.all[a.key].DeepCopy()
-	e := &external{connector: connector{live: a.kube, kube: a.kube, now: func() time.Time { return now }}, runner: &fakeRunner{state: conflictingState()}}
+	e := &external{connector: connector{live: a.kube, kube: a.kube, now: func() time.Time { return now }, recorder: event.NewNopRecorder()}, runner: &fakeRunner{state: conflictingState()}}
 	a.done, a.err = false, nil
 
 	go func() {

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+const reasonTookOver event.Reason = "TookOverState"
+
+// Reasons of the condition StateTakenOver.
+const (
+	reasonResourcesFound xpv2.ConditionReason = "ResourcesFound"
+	reasonApplied        xpv2.ConditionReason = "Applied"
+	reasonAccepted       xpv2.ConditionReason = "Accepted"
+)
+
+// describeTakenOver says what the Workspace has taken over, and what that means.
+func describeTakenOver(ws workspace.Workspace, found *terraform.State) string {
+	return fmt.Sprintf("The state of Terraform workspace %q, with lineage %s and %d resources, was there before and is taken over. "+
+		"Until a plan is applied that destroys nothing, these resources are destroyed only with the annotation %s=%s",
+		workspace.TerraformWorkspace(ws), found.Lineage, found.Managed, workspace.AcceptTakenOverStateAnnotationKey, found.Lineage)
+}
+
+// settle records that the Workspace may destroy what it has taken over, if it has taken over anything.
+func settle(ws workspace.Workspace, reason xpv2.ConditionReason) {
+	workspace.Settle(ws)
+
+	if ws.GetCondition(workspace.TypeStateTakenOver).Status == corev1.ConditionTrue {
+		transition(ws, workspace.TypeStateTakenOver, corev1.ConditionFalse, reason, "")
+	}
+}
+
+// keepsTakenOver returns an error if the supplied plan may destroy resources that the Workspace has taken over,
+// and no person has accepted that.
+func (e *external) keepsTakenOver(ws workspace.Workspace, p *terraform.Plan) error {
+	lineage := p.Prior.Lineage
+
+	switch {
+	case workspace.AcceptsDestroy(ws, lineage):
+		return nil
+	case p.NoSummary || !e.runner.AppliesPlan():
+		return takenOverError(ws, lineage, "what the apply would destroy is not known before", "Accept it")
+	case p.Summary.Destroy > 0:
+		return takenOverError(ws, lineage, fmt.Sprintf("the plan would destroy %d resources%s", p.Summary.Destroy, nameDestroyed(p)),
+			"Correct spec.forProvider so that the plan keeps them, or accept it")
+	default:
+		return nil
+	}
+}
+
+// deletesTakenOver returns an error if the deletion of the Workspace would destroy resources that the Workspace
+// has taken over, and no person has accepted that.
+func deletesTakenOver(ws workspace.Workspace, found *terraform.State) error {
+	if found.Managed == 0 || workspace.AcceptsDestroy(ws, found.Lineage) {
+		return nil
+	}
+
+	return takenOverError(ws, found.Lineage, fmt.Sprintf("the deletion would destroy %d resources", found.Managed),
+		"To leave the infrastructure and its state behind, "+howToOrphan(ws)+". Or accept it")
+}
+
+// maxDestroyed is the largest number of resources that an error names.
+const maxDestroyed = 3
+
+func nameDestroyed(p *terraform.Plan) string {
+	addresses := slices.Sorted(slices.Values(p.Destroys))
+	if len(addresses) == 0 {
+		return ""
+	}
+
+	named := addresses[:min(len(addresses), maxDestroyed)]
+	if n := p.Summary.Destroy - len(named); n > 0 {
+		named = append(named, fmt.Sprintf("and %d more", n))
+	}
+
+	return " (" + strings.Join(named, ", ") + ")"
+}
+
+func takenOverError(ws workspace.Workspace, lineage, what, remedy string) error {
+	return errors.Errorf("%s, and this Workspace has taken over the state of Terraform workspace %q without having created what is in it. Nothing was changed. %s with the annotation %s=%s",
+		what, workspace.TerraformWorkspace(ws), remedy, workspace.AcceptTakenOverStateAnnotationKey, lineage)
+}
