@@ -65,9 +65,9 @@ type KubernetesBackend struct {
 	Namespace, Suffix string
 }
 
-// KubernetesBackend returns the backend that init has recorded.
+// KubernetesBackend returns the backend that init has recorded, unless the runs do not use it.
 func (r *Runner) KubernetesBackend() KubernetesBackend {
-	if r.run == nil {
+	if r.run == nil || r.usual != nil {
 		return KubernetesBackend{}
 	}
 

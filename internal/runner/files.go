@@ -25,6 +25,11 @@ const (
 	// stateOnlyDir is a directory without the module, from which the state can be reached.
 	stateOnlyDir = "crossplane-provider-terraform-state"
 
+	// unsavedDir is a backend "local" for a state that could not be saved, and overrideFile makes the module
+	// use it.
+	unsavedDir   = ".crossplane-unsaved"
+	overrideFile = "crossplane-provider-terraform_override.tf"
+
 	planFile = ".crossplane.tfplan"
 )
 

@@ -34,6 +34,10 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions, key string) 
 		o.BackendConfigFile = filepath.Join(r.run.Dir, backendFile)
 	}
 
+	if r.usual != nil {
+		return r.initUnsaved(ctx, o)
+	}
+
 	// A partly initialized directory counts as not initialized.
 	if !r.inStateDir {
 		if err := r.Dir.ClearInitialized(); err != nil {
@@ -47,8 +51,9 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions, key string) 
 
 		err := r.CLI.Init(ctx, target, o)
 
-		// A first try with a wrong backend must not prevent the Workspace from using the right one.
-		if r.Stateless && terraform.IsBackendChange(err) {
+		// A first try with a wrong backend must not prevent the Workspace from using the right one. A state that
+		// the earlier backend did not take is saved to the next one.
+		if (r.Stateless || r.hasUnsavedState()) && terraform.IsBackendChange(err) {
 			o.Reconfigure = true
 			err = r.CLI.Init(ctx, target, o)
 		}
@@ -160,7 +165,7 @@ func (r *Runner) initAgain(ctx context.Context, o terraform.InitOptions) error {
 
 	// A run has failed with this result. Init would refuse to change its backend, for example. No run has
 	// added anything to it here yet.
-	if r.restoredKey != "" {
+	if r.restoredKey != "" && r.usual == nil {
 		_ = r.InitCache.Forget(r.restoredKey)
 		r.restoredKey = ""
 

@@ -83,6 +83,10 @@ func (r *Runner) write(ctx context.Context) error {
 		return err
 	}
 
+	if r.usual != nil {
+		env = append(environ.Without(env, plugincache.Variable), "TF_DATA_DIR="+filepath.Join(r.Dir.Path(), unsavedDir, dataDir))
+	}
+
 	r.run = &terraform.Workspace{Dir: path, Name: r.Name, Env: env, Mark: r.mark, Log: r.Log, Redact: r.Inputs.secrets.Text, Origin: r.Inputs.origin}
 
 	return nil

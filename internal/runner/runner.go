@@ -73,6 +73,9 @@ type Runner struct {
 	stateOnly  bool // The module is left out.
 	inStateDir bool // The commands run in stateOnlyDir, which has the files of the ProviderConfig.
 
+	// usual are the inputs without the changes of UseUnsavedState, which is not in effect if they are nil.
+	usual *Inputs
+
 	// Set by write.
 	source   string               // The address that the module was fetched from.
 	done     func()               // Ends the use of the directory and of the state.
@@ -150,7 +153,7 @@ func (r *Runner) prepareDir(ctx context.Context) error {
 // ensureInit initializes the directory unless that was done with the same inputs before, here or elsewhere.
 func (r *Runner) ensureInit(ctx context.Context) error {
 	// Only the result of init for the module is recorded.
-	if r.inStateDir {
+	if r.inStateDir || r.usual != nil {
 		return r.init(ctx, terraform.InitOptions{}, "")
 	}
 
@@ -214,6 +217,7 @@ func RemoveSecrets(dir *workdir.Dir) error {
 		remove(planFile, "plan"), // A run can leave anything in its place, such as a directory.
 		remove(privatePlugins, "the private plugin cache of an earlier init"),
 		remove(stateOnlyDir, "directory without module"), // Init stores the configuration of a backend in it.
+		remove(unsavedDir, "copies of a state"),
 		errors.Wrap(dir.RemoveSecrets(), "cannot remove secrets"),
 	)
 }

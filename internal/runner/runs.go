@@ -112,7 +112,14 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 			}
 		}
 
-		sum, err := r.CLI.Destroy(ctx, *r.run, r.args(toPlan, r.Inputs.parameters.DestroyArgs...), progress)
+		args := r.args(toPlan, r.Inputs.parameters.DestroyArgs...)
+		sum, err := r.CLI.Destroy(ctx, *r.run, args, progress)
+
+		// Nobody else can make a lock there, either.
+		if terraform.LacksNamespace(err) && !terraform.Began(err) {
+			sum, err = r.CLI.Destroy(ctx, *r.run, append(args, "-lock=false"), progress)
+		}
+
 		destroyed = sum.Destroy
 
 		return errors.Wrap(err, "cannot destroy")

@@ -5,10 +5,14 @@
 package runner
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -19,6 +23,7 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
 // A RunRecord is written before a run changes a state. If the run cannot save the state, the
@@ -41,14 +46,17 @@ type RunRecord struct {
 	// instance could not record the new one.
 	Replaced *metav1.Time `json:"replaced,omitempty"`
 
+	// Used is the unsaved state of the run, if later runs have used it in place of the one in the backend.
+	Used *commonv1beta1.StateSummary `json:"used,omitempty"`
+
 	// Dir is where the CLI runs, relative to the directory of the Workspace, and writes a state that it
-	// cannot save. The entrypoint may change later. Set by WriteRunRecord.
+	// cannot save. The entrypoint may change later. WriteRunRecord sets it if it is empty.
 	Dir string `json:"dir,omitempty"`
 }
 
 // WriteRunRecord replaces the RunRecord with that of a run that is about to begin.
 func (r *Runner) WriteRunRecord(record RunRecord) error {
-	record.Dir = r.Inputs.parameters.Entrypoint
+	record.Dir = cmp.Or(record.Dir, r.Inputs.parameters.Entrypoint)
 
 	return errors.Wrap(r.Dir.WriteRun(record), "cannot note the state")
 }
@@ -105,6 +113,12 @@ func (r *Runner) UnsavedState() (string, error) {
 	return "", nil
 }
 
+func (r *Runner) hasUnsavedState() bool {
+	path, err := r.UnsavedState()
+
+	return err == nil && path != ""
+}
+
 // isNoDirectory says whether an error of ResolveEntrypoint means that there is no such directory. Other
 // errors of the file system may be temporary, and there may be a state.
 func isNoDirectory(err error) bool {
@@ -114,6 +128,82 @@ func isNoDirectory(err error) bool {
 	}
 
 	return slices.Contains([]syscall.Errno{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENAMETOOLONG, unix.EINVAL}, errno)
+}
+
+// UseUnsavedState makes the runs use the state at the supplied path in place of the one in the backend, and
+// write to it. It is a part of the directory, which an earlier run has initialized with the backend.
+//
+// The CLI finds the state in a backend "local" with a data directory of its own, so that no init can copy
+// one state over the other. The providers and modules there are those of the directory.
+func (r *Runner) UseUnsavedState(path string) error {
+	dir := filepath.Join(r.Dir.Path(), unsavedDir)
+	states, data := filepath.Join(dir, "states"), filepath.Join(dir, dataDir)
+	state := filepath.Join(states, r.Name, "terraform.tfstate")
+
+	err := errors.Join(os.RemoveAll(dir), os.MkdirAll(filepath.Dir(state), 0o700), os.Mkdir(data, 0o700), os.Symlink(path, state))
+
+	for _, name := range []string{"providers", "modules"} {
+		shared := filepath.Join(r.run.Dir, dataDir, name)
+		if _, missing := os.Stat(shared); missing == nil {
+			err = errors.Join(err, os.Symlink(shared, filepath.Join(data, name)))
+		}
+	}
+
+	if err != nil {
+		return errors.Wrap(err, "cannot use the state that was not saved")
+	}
+
+	in := *r.Inputs
+	in.config = maps.Clone(in.config)
+	in.config[overrideFile] = workdir.File{Secret: true, Data: fmt.Appendf(nil, "terraform {\n  backend \"local\" {\n    path = %q\n    workspace_dir = %q\n  }\n}\n", state, states)}
+	in.parameters.InitArgs = withoutBackendConfig(in.parameters.InitArgs)
+	in.backend = false
+
+	r.usual, r.Inputs, r.run = r.Inputs, &in, nil
+
+	return nil
+}
+
+// UseBackend ends what UseUnsavedState has begun.
+func (r *Runner) UseBackend() {
+	if r.usual != nil {
+		r.usual, r.Inputs, r.run = nil, r.usual, nil
+	}
+}
+
+// withoutBackendConfig returns the arguments of init that are not for the backend of the module.
+func withoutBackendConfig(args []string) []string {
+	var rest []string
+
+	for i := 0; i < len(args); i++ {
+		name, _, hasValue := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+
+		switch {
+		case name != "backend-config":
+			rest = append(rest, args[i])
+		case !hasValue:
+			i++
+		}
+	}
+
+	return rest
+}
+
+// initUnsaved initializes the directory for UseUnsavedState. It returns an error if the module overrides the
+// backend, too: its state is not the one to use.
+func (r *Runner) initUnsaved(ctx context.Context, o terraform.InitOptions) error {
+	if err := r.CLI.Init(ctx, *r.run, o); err != nil {
+		return errors.Wrap(err, "cannot initialize")
+	}
+
+	dir := filepath.Join(r.Dir.Path(), unsavedDir)
+
+	b, err := readBackend(dir)
+	if err == nil && (b.Type != "local" || b.Config["workspace_dir"] != filepath.Join(dir, "states")) {
+		err = errors.New("a file of the module overrides the backend")
+	}
+
+	return errors.Wrap(err, "cannot use the state that was not saved")
 }
 
 // PushState saves the state at the supplied path, and removes it there.

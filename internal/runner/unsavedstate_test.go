@@ -122,17 +122,122 @@ func TestRunRecord(t *testing.T) {
 		t.Errorf("RunRecord() before a run: want none, got %v and error %v", got, err)
 	}
 
-	record := RunRecord{StateSummary: commonv1beta1.StateSummary{Lineage: "l", Serial: 3}, Taken: time.Unix(1, 0).UTC(), Dir: "elsewhere"}
-	if err := r.WriteRunRecord(record); err != nil {
+	record := RunRecord{StateSummary: commonv1beta1.StateSummary{Lineage: "l", Serial: 3}, Taken: time.Unix(1, 0).UTC()}
+
+	for dir, want := range map[string]string{"": "a/b", "elsewhere": "elsewhere"} {
+		record.Dir = dir
+		if err := r.WriteRunRecord(record); err != nil {
+			t.Fatal(err)
+		}
+
+		if got, err = r.RunRecord(); err != nil {
+			t.Fatal(err)
+		}
+
+		record.Dir = want
+		if diff := cmp.Diff(&record, got); diff != "" {
+			t.Errorf("RunRecord(): -want, +got:\n%s", diff)
+		}
+	}
+}
+
+// TestUseUnsavedState ensures that the runs use the unsaved state in place of the backend, only then, and
+// that nothing can copy a state.
+func TestUseUnsavedState(t *testing.T) {
+	t.Parallel()
+
+	const (
+		overridden = `[ -e crossplane-provider-terraform_override.tf ]`
+		record     = `states=${TF_DATA_DIR%/*}/states; [ -n "$TF_DATA_DIR" ] && echo '{"backend":{"type":"local","config":{"workspace_dir":"'$states'"}}}' > "$TF_DATA_DIR/terraform.tfstate"`
+		usual      = initRun + " -backend-config=DIR/crossplane.remote.tfbackend -backend-config a=b -upgrade=false -backend-config=c=d"
+	)
+
+	cases := map[string]struct {
+		reason string
+		init   string
+		err    string
+		ran    []string
+	}{
+		"Used": {
+			reason: "The state in the backend is older.",
+			init:   record,
+			ran:    []string{usual, initRun + " -upgrade=false", "state pull -no-color", "state push -no-color -- DIR/errored.tfstate"},
+		},
+		"Overridden": {
+			reason: "The module leads to another state.",
+			err:    "a file of the module overrides the backend",
+			ran:    []string{usual, initRun + " -upgrade=false", "state push -no-color -- DIR/errored.tfstate"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+			r := p.stubbed(t, firstUID, partialBackend, func(s *subject) {
+				s.InitArgs = []string{"-backend-config", "a=b", "-upgrade=false", "-backend-config=c=d"}
+			})
+			path := pathIn(r, "errored.tfstate")
+			p.answer(t, "init", "mkdir .terraform/providers", tc.init)
+			filesystem.Write(t, r.Dir.Path(), filesystem.Files{"errored.tfstate": "kept"})
+
+			if err := r.Prepare(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+
+			if err := r.UseUnsavedState(path); err != nil {
+				t.Fatal(err)
+			}
+
+			// What the backend "local" writes is what the next run saves.
+			p.answer(t, "state", overridden+` && [ -d "$TF_DATA_DIR/providers" ] && printf changed > ${TF_DATA_DIR%/*}/states/ws/terraform.tfstate`, "! "+overridden+` && [ -z "$TF_DATA_DIR" ] && [ `+"$(cat errored.tfstate)"+` != kept ] || exit 1`)
+
+			_, err := r.State(t.Context())
+			if tc.err != "" {
+				expectError(t, tc.reason, tc.err, err)
+				p.answer(t, "state", "true")
+			}
+
+			if b := r.KubernetesBackend(); b != (KubernetesBackend{}) {
+				t.Errorf("%s: want no backend in a cluster, got %+v", tc.reason, b)
+			}
+
+			r.UseBackend()
+
+			if err := r.PushState(t.Context(), path); err != nil {
+				t.Errorf("%s: want the changed state saved, got %v", tc.reason, err)
+			}
+
+			if diff := cmp.Diff(tc.ran, p.ran(t, r)); diff != "" {
+				t.Errorf("%s: runs: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if err := r.Close(); err != nil {
+				t.Fatal(err)
+			}
+
+			if _, err := os.Lstat(pathIn(r, unsavedDir)); !os.IsNotExist(err) {
+				t.Errorf("%s: want the copies of the state removed, got %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// TestUnsavedStateMoves ensures that an unsaved state reaches another backend: nothing else can move it there.
+func TestUnsavedStateMoves(t *testing.T) {
+	t.Parallel()
+
+	p := newPlace(t)
+	r := p.stubbed(t, firstUID)
+	p.answer(t, "init", fails("Backend configuration changed"))
+	filesystem.Write(t, r.Dir.Path(), filesystem.Files{"errored.tfstate": "{}"})
+
+	if err := r.PushState(t.Context(), pathIn(r, "errored.tfstate")); err != nil {
 		t.Fatal(err)
 	}
 
-	if got, err = r.RunRecord(); err != nil {
-		t.Fatal(err)
-	}
-
-	record.Dir = "a/b"
-	if diff := cmp.Diff(&record, got); diff != "" {
-		t.Errorf("RunRecord(): -want, +got:\n%s", diff)
+	if diff := cmp.Diff([]string{initRun, initRun + " -reconfigure", "state push -no-color -- DIR/errored.tfstate"}, p.ran(t, r)); diff != "" {
+		t.Errorf("runs: -want, +got:\n%s", diff)
 	}
 }

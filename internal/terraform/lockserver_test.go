@@ -21,6 +21,7 @@ type lockServer struct {
 	mu          sync.Mutex
 	state, lock []byte
 	keeps       bool
+	refuses     int // The answer to writes, if not 0.
 }
 
 func startLockServer(t *testing.T) *lockServer {
@@ -51,6 +52,8 @@ func (s *lockServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 	case r.Method == http.MethodGet:
 		_, _ = w.Write(s.state)
+	case r.Method == http.MethodPost && s.refuses != 0:
+		w.WriteHeader(s.refuses)
 	case r.Method == http.MethodPost:
 		s.state = body
 	case r.Method == "LOCK" && s.lock != nil:
@@ -73,6 +76,14 @@ func (s *lockServer) leave(id, who string) {
 	defer s.mu.Unlock()
 
 	s.lock = fmt.Appendf(nil, `{"ID":%q,"Operation":"OperationTypeApply","Who":%q,"Version":"1.0.0","Created":"2020-01-02T03:04:05.678Z","Path":""}`, id, who)
+}
+
+// refuse writes of the state with the status code.
+func (s *lockServer) refuse(code int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.refuses = code
 }
 
 // keepLocks from now on.
