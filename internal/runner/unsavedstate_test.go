@@ -179,6 +179,7 @@ func TestUseUnsavedState(t *testing.T) {
 				s.InitArgs = []string{"-backend-config", "a=b", "-upgrade=false", "-backend-config=c=d"}
 			})
 			path := pathIn(r, "errored.tfstate")
+
 			p.answer(t, "init", "mkdir .terraform/providers", tc.init)
 			filesystem.Write(t, r.Dir.Path(), filesystem.Files{"errored.tfstate": "kept"})
 

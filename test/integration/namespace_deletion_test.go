@@ -7,6 +7,7 @@ package integration
 import (
 	"testing"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -58,4 +59,96 @@ func TestNamespaceDeletion(t *testing.T) {
 	expectGone(t, c, needy)
 	expectDone(t, two, "created", "destroyed")
 	expectGone(t, c, cfg)
+}
+
+// TestStateNamespaceDeletion deletes a namespace with the states of Workspaces in it, in every order.
+func TestStateNamespaceDeletion(t *testing.T) {
+	t.Parallel()
+
+	const suffix = "terminating"
+
+	module := moduleFile(t, "evidence.tf") + `
+resource "terraform_data" "gate" {
+  input = var.dir
+
+  provisioner "local-exec" {
+    when    = destroy
+    command = "echo destroying >>'${self.input}/done'; until [ -e '${self.input}/gate' ] || [ ! -d '${self.input}' ]; do sleep 0.1; done"
+  }
+
+  depends_on = [terraform_data.evidence]
+}
+`
+
+	for cli, s := range map[string]scope{commonTofu: namespacedScope, commonTerraform: clusterScope} {
+		t.Run(cli, func(t *testing.T) {
+			t.Parallel()
+
+			// begin creates a Workspace and deletes the namespace with its state.
+			begin := func(t *testing.T) (c *cluster, i *instance, ws workspace.Workspace, e evidence, removeLock, removeState func()) {
+				t.Helper()
+
+				c, ns, shard, i := useCommon(t, cli)
+				e = newEvidence(t)
+				ws = c.createWorkspace(t, s, ns, inShard(shard), withConfig(c.createConfig(t, s, ns, withBackend(ns, suffix))), withModule(module), withVar("dir", string(e)))
+				expectReady(t, c, ws)
+				c.remove(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})
+
+				removeLock = func() {
+					c.remove(t, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: lockOf(ws, suffix)}})
+				}
+				removeState = func() { c.remove(t, stateSecret(ws, ns, suffix)) }
+
+				return c, i, ws, e, removeLock, removeState
+			}
+
+			t.Run("DuringDestroy", func(t *testing.T) {
+				t.Parallel()
+
+				c, i, ws, e, removeLock, removeState := begin(t)
+
+				c.remove(t, ws)
+				expectDone(t, e, "created", "destroying")
+				expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonDeleting)
+				removeState()
+				removeLock()
+
+				e.write(t, "gate", "")
+				expectGone(t, c, ws)
+				expectDone(t, e, "created", "destroying", "destroyed")
+				expectErroredState(t, i, ws, false)
+			})
+
+			t.Run("LockFirst", func(t *testing.T) {
+				t.Parallel()
+
+				c, _, ws, e, removeLock, _ := begin(t)
+				removeLock()
+				e.write(t, "gate", "")
+				c.remove(t, ws)
+				expectGone(t, c, ws)
+				expectDone(t, e, "created", "destroying", "destroyed")
+			})
+
+			t.Run("StateFirst", func(t *testing.T) {
+				t.Parallel()
+
+				c, _, ws, e, removeLock, removeState := begin(t)
+				lost := []string{"is gone: expected lineage", "2 resources", workspace.AcceptLostStateAnnotationKey + "=" + ws.GetOwnership().Lineage}
+
+				removeState()
+				removeLock()
+				c.request(t, ws)
+				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, lost...)
+
+				c.remove(t, ws)
+				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, append(lost, "leave its infrastructure behind, set spec.")...)
+				expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonDeleting)
+
+				c.annotate(t, ws, workspace.AcceptLostStateAnnotationKey, ws.GetOwnership().Lineage)
+				expectGone(t, c, ws)
+				expectDone(t, e, "created")
+			})
+		})
+	}
 }

@@ -89,12 +89,16 @@ func transparent(w http.ResponseWriter, r *http.Request, next http.Handler) { ne
 
 // refuse answers as the API server does when it fails.
 func refuse(w http.ResponseWriter, code int32, reason metav1.StatusReason) {
+	refuseWith(w, code, reason, "refused by a test")
+}
+
+func refuseWith(w http.ResponseWriter, code int32, reason metav1.StatusReason, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(int(code))
 	_ = json.NewEncoder(w).Encode(metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
 		Status:   metav1.StatusFailure,
-		Message:  "refused by a test",
+		Message:  message,
 		Reason:   reason,
 		Code:     code,
 	})

@@ -70,7 +70,7 @@ func TestRequests(t *testing.T) {
 	want = map[string]int{
 		"GET workspaces":        2, // The second finds no claim to release.
 		"GET secrets":           2, // The state, before and after destroy.
-		"PUT workspaces/status": 1, // That nothing is left in the state.
+		"PUT workspaces/status": 2, // That the deletion begins, and that nothing is left in the state.
 		"GET leases":            2, // The lock on the state, and whether it is the last one of the backend.
 		"DELETE leases":         1,
 		"DELETE secrets":        1,

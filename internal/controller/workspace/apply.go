@@ -217,8 +217,10 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 		})
 	})
 	if err != nil {
-		e.retrySaveState(ctx, ws)
+		return schedule.Observation{}, e.retrySaveState(ctx, ws, err)
+	}
 
+	if err := e.saveUsedState(ctx, ws); err != nil {
 		return schedule.Observation{}, err
 	}
 

@@ -41,6 +41,10 @@ func ready(ws workspace.Workspace) {
 	ws.SetConditions(xpv2.Available().WithObservedGeneration(ws.GetGeneration()))
 }
 
+func deleting(ws workspace.Workspace) {
+	ws.SetConditions(xpv2.Deleting().WithObservedGeneration(ws.GetGeneration()))
+}
+
 // notReadyIfChanged marks a Workspace as not ready if its specification cannot be planned, unless
 // it was ready with the same specification. In that case the infrastructure is still as
 // specified, and only the plan failed.

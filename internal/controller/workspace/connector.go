@@ -60,7 +60,9 @@ func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (manage
 		c.recordFailure(ws, err)
 
 		// Deletion increases the generation without a change of the specification.
-		if !meta.WasDeleted(ws) {
+		if meta.WasDeleted(ws) {
+			deleting(ws)
+		} else {
 			notReadyIfChanged(ws)
 		}
 

@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"context"
+	"os"
 	"slices"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -17,6 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -42,6 +44,11 @@ func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (
 	err := e.withLock(ctx, ws, func() error { return e.runner.DeleteWorkspace(ctx) })
 	if mayBeBroken(err) && e.runner.LeaveOutModule() {
 		err = e.runner.DeleteWorkspace(ctx)
+	}
+
+	// The namespace takes the empty state with it.
+	if terraform.LacksNamespace(err) {
+		err = nil
 	}
 
 	if err == nil {
@@ -79,7 +86,7 @@ func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.
 func (e *external) destroy(ctx context.Context, ws workspace.Workspace) (mine bool, err error) {
 	e.records.ForgetObservation(ws)
 
-	if err := e.saveState(ctx, ws); err != nil {
+	if err := e.saveOrUseState(ctx, ws); err != nil {
 		return false, err
 	}
 
@@ -89,12 +96,20 @@ func (e *external) destroy(ctx context.Context, ws workspace.Workspace) (mine bo
 		return false, err
 	}
 
+	if err := e.recordUse(state); err != nil {
+		return false, err
+	}
+
 	if mine, err := e.mayDestroy(ctx, ws, state); err != nil || !mine {
 		return mine, err
 	}
 
 	switch {
 	case state.Empty() || (broken != nil && state.Resources == 0):
+		if err := e.saveDestroyed(ctx, ws, nil); err != nil {
+			return false, err
+		}
+
 		return true, e.forgetState(ctx, ws)
 	case broken != nil:
 		return false, broken
@@ -151,7 +166,7 @@ func (e *external) mayDestroy(ctx context.Context, ws workspace.Workspace, found
 }
 
 func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {
-	if err := e.writeRunRecord(ws, found, nil); err != nil {
+	if err := errors.Join(e.writeRunRecord(ws, found, nil), e.announceDeletion(ctx, ws)); err != nil {
 		return err
 	}
 
@@ -172,12 +187,16 @@ func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, fou
 			return err
 		})
 	})
-	if err != nil {
-		e.retrySaveState(ctx, ws)
+
+	complete := err == nil
+	if !complete {
+		err = e.retrySaveState(ctx, ws, err)
 	}
 
+	err = e.saveDestroyed(ctx, ws, err)
+
 	switch {
-	case err == nil:
+	case err == nil && complete:
 		err = e.destroyedAll(ctx, ws, found, destroyed)
 	case mayBeBroken(err) && found.Resources == 0:
 		// A module that was broken from the start must not block the deletion of its Workspace.
@@ -189,6 +208,47 @@ func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, fou
 	}
 
 	return e.forgetState(ctx, ws)
+}
+
+// saveDestroyed saves the state after a destroy that ended with err, if the destroy has used an unsaved one.
+// If it has left no resources, a state that cannot be saved because its namespace is being deleted is not
+// needed any more.
+func (e *external) saveDestroyed(ctx context.Context, ws workspace.Workspace, err error) error {
+	if err == nil {
+		err = e.saveUsedState(ctx, ws)
+	}
+
+	if !terraform.LacksNamespace(err) {
+		return err
+	}
+
+	path, pathErr := e.runner.UnsavedState()
+	if pathErr != nil || path == "" {
+		return err
+	}
+
+	data, readErr := regular.Read(path, maxKubernetesState)
+	if readErr != nil {
+		return errors.Join(err, readErr)
+	}
+
+	if s, parseErr := terraform.ParseState(data); parseErr != nil || s.Managed > 0 {
+		return err
+	}
+
+	return errors.Wrap(os.Remove(path), "cannot remove the state of what was destroyed")
+}
+
+// announceDeletion records in the status that the deletion is in progress. The managed reconciler writes that
+// only after Delete, which may take long.
+func (e *external) announceDeletion(ctx context.Context, ws workspace.Workspace) error {
+	if ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonDeleting {
+		return nil
+	}
+
+	deleting(ws)
+
+	return errors.Wrap(e.kube.Status().Update(ctx, ws), "cannot record that the deletion begins")
 }
 
 const leftBehind = "there are resources left after destroy, see spec.forProvider.destroyArgs"
@@ -229,8 +289,8 @@ func (e *external) forgetState(ctx context.Context, ws workspace.Workspace) erro
 	ws.SetObservation(o)
 
 	// The managed reconciler sets these conditions, too. With this write it has nothing to write.
-	g := ws.GetGeneration()
-	ws.SetConditions(xpv2.Deleting().WithObservedGeneration(g), xpv2.ReconcileSuccess().WithObservedGeneration(g))
+	deleting(ws)
+	ws.SetConditions(xpv2.ReconcileSuccess().WithObservedGeneration(ws.GetGeneration()))
 
 	return errors.Wrap(e.kube.Status().Update(ctx, ws), "cannot record that everything is destroyed")
 }
@@ -242,12 +302,17 @@ func mayBeBroken(err error) bool {
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// withWayOut adds to the error of a destroy what a person can do about variables without a value.
+// withWayOut adds to the error of a destroy what a person can do about variables without a value, or a backend
+// without its namespace.
 //
 // A destroy with other values than the last ones, such as the defaults of the module, would not
 // help: the region of a provider may be one of them. The CLI finds no resources in another
 // region, and removes them from the state as if they had been destroyed.
 func (e *external) withWayOut(ws workspace.Workspace, err error) error {
+	if terraform.LacksNamespace(err) {
+		return errors.Errorf("%w. The namespace of the state is being deleted, or is gone. To delete the Workspace and leave the infrastructure behind, %s", err, howToOrphan(ws))
+	}
+
 	if e.runner.Incomplete() == nil || !errors.Is(err, e.runner.Incomplete()) {
 		return err
 	}

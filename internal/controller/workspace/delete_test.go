@@ -6,6 +6,8 @@ package workspace
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
@@ -24,10 +27,21 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
+// leave a state that a run could not save.
+func leave(t *testing.T, r *attempt, state string) {
+	t.Helper()
+
+	r.runner.unsaved = filepath.Join(t.TempDir(), "errored.tfstate")
+	if err := os.WriteFile(r.runner.unsaved, []byte(state), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestDelete(t *testing.T) {
 	t.Parallel()
 
-	pull, destroy := "state pull", "destroy"
+	pull, push, use, destroy := "state pull", "state push", "use unsaved state", "destroy"
+	nothing, something := `{"version":4,"resources":[]}`, `{"version":4,"resources":[{"mode":"managed","instances":[{}]}]}`
 	data := terraform.State{Lineage: ownLineage, Serial: 3, Resources: 1}
 	onlyOutputs := terraform.State{Lineage: ownLineage, Serial: 3, Outputs: map[string]terraform.Output{"a": {}}}
 
@@ -60,7 +74,7 @@ func TestDelete(t *testing.T) {
 			ws:        with(deleted, owner),
 			state:     ownState(),
 			change:    func(r *attempt) { r.runner.destroyErr = errors.New("boom") },
-			want:      outcome{ran: []string{pull, destroy}, err: "boom", lineage: ownLineage},
+			want:      outcome{ran: []string{pull, destroy}, err: "boom", ready: xpv2.ReasonDeleting, lineage: ownLineage},
 			resources: 2,
 		},
 		"Lost": {
@@ -77,7 +91,7 @@ func TestDelete(t *testing.T) {
 			change: func(r *attempt) {
 				r.runner.pulled = func() { r.runner.state = &terraform.State{} }
 			},
-			want:      outcome{ran: []string{pull, destroy, pull}, err: "is gone", lineage: ownLineage},
+			want:      outcome{ran: []string{pull, destroy, pull}, err: "is gone", ready: xpv2.ReasonDeleting, lineage: ownLineage},
 			resources: 2,
 		},
 		"UnknownAfterwards": {
@@ -87,7 +101,56 @@ func TestDelete(t *testing.T) {
 			change: func(r *attempt) {
 				r.runner.pulled = func() { r.runner.stateErr = errors.New("no answer") }
 			},
-			want:      outcome{ran: []string{pull, destroy, pull}, err: "no answer", lineage: ownLineage},
+			want:      outcome{ran: []string{pull, destroy, pull}, err: "no answer", ready: xpv2.ReasonDeleting, lineage: ownLineage},
+			resources: 2,
+		},
+		"UnsavedTooLarge": {
+			reason: "The state in the backend does not have all resources. The empty one is small enough.",
+			ws:     with(deleted, owner),
+			state:  ownState(),
+			change: func(r *attempt) {
+				r.runner.unsaved, r.runner.pushErr, r.runner.destroyed = "errored.tfstate", tooLarge("state push"), 2
+				r.runner.record = &runner.RunRecord{StateSummary: summarizeState(new(ownState()))}
+				r.runner.destroying = func() { r.runner.pushErr = nil }
+			},
+			want: outcome{ran: []string{push, use, pull, destroy, push}, events: []string{"SavedState"}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
+		},
+		"NamespaceGone": {
+			reason: "The destroy has left nothing, so that nothing has to be saved.",
+			ws:     with(deleted, owner),
+			state:  ownState(),
+			change: func(r *attempt) {
+				r.runner.destroyErr, r.runner.destroying = lacksNamespace("destroy"), func() { leave(t, r, nothing) }
+			},
+			want: outcome{ran: []string{pull, destroy}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
+		},
+		"NamespaceGoneLater": {
+			reason: "An earlier destroy has left nothing.",
+			ws:     with(deleted, owner),
+			change: func(r *attempt) {
+				r.runner.pushErr, r.runner.state = lacksNamespace("state push"), &terraform.State{Lineage: ownLineage, Serial: 5}
+				leave(t, r, nothing)
+				r.runner.record = &runner.RunRecord{StateSummary: commonv1beta1.StateSummary{Lineage: ownLineage, Serial: 5}}
+				r.ws.Status.AtProvider.State.Serial = 5
+				r.ws.Status.AtProvider.State.Resources = 0
+			},
+			want: outcome{ran: []string{push, use, pull, push}, lineage: ownLineage},
+		},
+		"NamespaceGoneTooEarly": {
+			reason: "The destroy has left a resource, which only this state has.",
+			ws:     with(deleted, owner),
+			state:  ownState(),
+			change: func(r *attempt) {
+				r.runner.destroyErr, r.runner.destroying = lacksNamespace("destroy"), func() { leave(t, r, something) }
+			},
+			want:      outcome{ran: []string{pull, destroy}, err: "set spec.deletionPolicy to Orphan", ready: xpv2.ReasonDeleting, lineage: ownLineage},
+			resources: 2,
+		},
+		"StateGone": {
+			reason:    "The CLI cannot make a state, as it does where there is none.",
+			ws:        with(deleted, owner),
+			change:    func(r *attempt) { r.runner.stateErr = lacksNamespace("state pull") },
+			want:      outcome{ran: []string{pull}, err: "To delete the Workspace and leave its infrastructure behind, set spec.deletionPolicy to Orphan", lineage: ownLineage},
 			resources: 2,
 		},
 		"Foreign": {
@@ -159,14 +222,14 @@ func TestDelete(t *testing.T) {
 			ws:     with(deleted),
 			state:  data,
 			change: func(*attempt) {},
-			want:   outcome{ran: []string{pull, pull, destroy}, lineage: ownLineage, begun: true},
+			want:   outcome{ran: []string{pull, pull, destroy}, ready: xpv2.ReasonDeleting, lineage: ownLineage, begun: true},
 		},
 		"OnlyOutputs": {
 			reason: "The CLI may refuse to delete a workspace with outputs.",
 			ws:     with(deleted),
 			state:  onlyOutputs,
 			change: func(*attempt) {},
-			want:   outcome{ran: []string{pull, pull, destroy}, lineage: ownLineage, begun: true},
+			want:   outcome{ran: []string{pull, pull, destroy}, ready: xpv2.ReasonDeleting, lineage: ownLineage, begun: true},
 		},
 		"BrokenWithOutputs": {
 			reason: "Outputs need no destroy, which a broken module would prevent.",
@@ -185,7 +248,7 @@ func TestDelete(t *testing.T) {
 				r.runner.incomplete = errors.New("no such Secret")
 				r.runner.destroyErr = r.runner.incomplete
 			},
-			want:      outcome{ran: []string{pull, destroy}, err: "set spec.deletionPolicy to Orphan", lineage: ownLineage},
+			want:      outcome{ran: []string{pull, destroy}, err: "set spec.deletionPolicy to Orphan", ready: xpv2.ReasonDeleting, lineage: ownLineage},
 			resources: 2,
 		},
 		"Left": {
@@ -196,7 +259,7 @@ func TestDelete(t *testing.T) {
 				r.runner.destroyed = 1
 				meta.SetExternalName(r.ws, "default")
 			},
-			want:      outcome{ran: []string{pull, destroy, pull}, err: "there are resources left", lineage: ownLineage},
+			want:      outcome{ran: []string{pull, destroy, pull}, err: "there are resources left", ready: xpv2.ReasonDeleting, lineage: ownLineage},
 			resources: 2,
 		},
 		"LeftElsewhere": {
@@ -207,7 +270,7 @@ func TestDelete(t *testing.T) {
 				r.runner.destroyed = 1
 				r.runner.pulled = func() { r.runner.state = &terraform.State{Lineage: ownLineage, Serial: 4, Resources: 1, Managed: 1} }
 			},
-			want:      outcome{ran: []string{pull, destroy, pull}, err: "there are resources left", lineage: ownLineage},
+			want:      outcome{ran: []string{pull, destroy, pull}, err: "there are resources left", ready: xpv2.ReasonDeleting, lineage: ownLineage},
 			resources: 2,
 		},
 		"NothingLeft": {
@@ -224,8 +287,16 @@ func TestDelete(t *testing.T) {
 			reason: "Without this record, the next instance would take the state for a lost one.",
 			ws:     with(deleted, owner),
 			state:  ownState(),
-			change: func(r *attempt) { r.runner.destroyed, r.maxWrites = 2, 0 },
+			change: func(r *attempt) { r.runner.destroyed, r.maxWrites = 2, 1 },
 			want:   outcome{ran: []string{pull, destroy}, err: "cannot record that everything is destroyed", ready: xpv2.ReasonDeleting, lineage: ownLineage},
+		},
+		"NotAnnounced": {
+			reason:    "Nobody could see that it is being destroyed.",
+			ws:        with(deleted, owner),
+			state:     ownState(),
+			change:    func(r *attempt) { r.maxWrites = 0 },
+			want:      outcome{ran: []string{pull}, err: "cannot record that the deletion begins", ready: xpv2.ReasonDeleting, lineage: ownLineage},
+			resources: 2,
 		},
 		"Unsaved": {
 			reason: "A state that a run could not save is destroyed, too.",
@@ -270,6 +341,10 @@ func TestDeletingConditions(t *testing.T) {
 	s := ownState()
 	r.runner.state, r.runner.destroyed = &s, 2
 	r.ws.SetGeneration(3)
+
+	if err := r.kube.Update(t.Context(), r.ws); err != nil {
+		t.Fatal(err)
+	}
 
 	if _, err := r.Delete(t.Context(), r.ws); err != nil {
 		t.Fatal(err)
@@ -327,6 +402,12 @@ func TestObserveDeleted(t *testing.T) {
 				r.runner.deleteErr = &terraform.Error{Diagnostics: []terraform.Diagnostic{{Summary: "Workspace is not empty"}}}
 			},
 			want: outcome{ran: []string{gone}, err: "there are resources left"},
+		},
+		"NamespaceGone": {
+			reason: "The empty state goes with its namespace.",
+			seen:   &schedule.Observation{},
+			change: func(r *attempt) { r.runner.deleteErr = lacksNamespace("workspace delete") },
+			want:   outcome{ran: []string{gone}},
 		},
 	}
 

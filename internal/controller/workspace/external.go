@@ -53,6 +53,9 @@ type external struct {
 
 	// plan is applied by Create or Update.
 	plan *terraform.Plan
+
+	// refused is the error of saveState after which the runs use the unsaved state, or nil.
+	refused error
 }
 
 // Observe returns the result of the observation that the connector has made.
@@ -119,7 +122,7 @@ func (e *external) holds(ws workspace.Workspace, r schedule.Record) bool {
 
 // planned observes the infrastructure with a plan. suspect: see mayBeLocked.
 func (e *external) planned(ctx context.Context, ws workspace.Workspace, suspect bool) (schedule.Observation, error) {
-	if err := e.saveState(ctx, ws); err != nil {
+	if err := e.saveOrUseState(ctx, ws); err != nil {
 		return schedule.Observation{}, err
 	}
 
@@ -132,10 +135,14 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace, suspect 
 	}
 
 	if err != nil {
-		return schedule.Observation{}, err
+		return schedule.Observation{}, e.withLostState(ws, err)
 	}
 
 	state := p.Prior
+
+	if err := e.mayShrink(ws, p); err != nil {
+		return schedule.Observation{}, err
+	}
 
 	if mayHideLoss(ws, p, state) {
 		if err := e.lostState(ws, state); err != nil {

@@ -98,7 +98,7 @@ func parseSecret(s *corev1.Secret, limit int64) *terraform.State {
 }
 
 // currentState returns the state of a Workspace. It is read without a run of the CLI if it is the
-// one that the Workspace owns.
+// one that the Workspace owns. There is none if the CLI cannot make one.
 func (e *external) currentState(ctx context.Context, ws workspace.Workspace) (*terraform.State, error) {
 	if err := e.runner.Prepare(ctx); err != nil {
 		return nil, err
@@ -110,7 +110,12 @@ func (e *external) currentState(ctx context.Context, ws workspace.Workspace) (*t
 		}
 	}
 
-	return e.runner.State(ctx)
+	state, err := e.runner.State(ctx)
+	if terraform.LacksState(err) {
+		return &terraform.State{}, nil
+	}
+
+	return state, err
 }
 
 func ownsState(ws workspace.Workspace, s *terraform.State) bool {

@@ -45,8 +45,27 @@ func (e *external) lostState(ws workspace.Workspace, found *terraform.State) err
 		return nil
 	}
 
-	return errors.Errorf("the state of Terraform workspace %q %s.%s Nothing was changed. Bring the state back, or accept what is there now with the annotation %s=%s",
+	err = errors.Errorf("the state of Terraform workspace %q %s.%s Nothing was changed. Bring the state back, or accept what is there now with the annotation %s=%s",
 		meta.GetExternalName(ws), reason, where, workspace.AcceptLostStateAnnotationKey, loss)
+	if meta.WasDeleted(ws) {
+		err = errors.Errorf("%w. To delete the Workspace and leave its infrastructure behind, %s", err, howToOrphan(ws))
+	}
+
+	return err
+}
+
+// withLostState returns the loss of the state if a plan has failed with err because there is no state, and
+// none can be made.
+func (e *external) withLostState(ws workspace.Workspace, err error) error {
+	if !terraform.LacksState(err) {
+		return err
+	}
+
+	if lost := e.lostState(ws, &terraform.State{}); lost != nil {
+		return errors.Errorf("%w: %w", lost, err)
+	}
+
+	return err
 }
 
 // onlyObservesOther says whether a Workspace that only observes now sees another state than the one that

@@ -31,6 +31,8 @@ type workspaceRunner interface { //nolint:interfacebloat // It is all that the c
 	RunRecord() (*runner.RunRecord, error)
 	WriteRunRecord(record runner.RunRecord) error
 	UnsavedState() (string, error)
+	UseUnsavedState(path string) error
+	UseBackend()
 	FailedRuns() []statelock.Run
 	WriteFailedRuns(runs []statelock.Run, durable bool) error
 

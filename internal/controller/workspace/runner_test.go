@@ -41,8 +41,8 @@ type fakeRunner struct {
 	// reinit says that Destroy has to initialize first.
 	reinit bool
 
-	// destroying is called by Destroy. It may be nil.
-	destroying func()
+	// applying is called by Apply, and destroying by Destroy. They may be nil.
+	applying, destroying func()
 
 	backend runner.KubernetesBackend
 
@@ -99,6 +99,10 @@ func (r *fakeRunner) Plan(_ context.Context, lock bool) (*terraform.Plan, error)
 
 func (r *fakeRunner) Apply(_ context.Context, _ *terraform.Plan, again func(*terraform.Plan) error, _ func(terraform.Progress)) (*terraform.Applied, error) {
 	r.ran = append(r.ran, "apply")
+
+	if r.applying != nil {
+		r.applying()
+	}
 
 	if r.stale != nil {
 		if err := again(r.stale); err != nil {
@@ -210,6 +214,14 @@ func (r *fakeRunner) WriteFailedRuns(runs []statelock.Run, _ bool) error {
 
 	return nil
 }
+
+func (r *fakeRunner) UseUnsavedState(string) error {
+	r.ran = append(r.ran, "use unsaved state")
+
+	return nil
+}
+
+func (r *fakeRunner) UseBackend() {}
 
 func (r *fakeRunner) Source() string { return "" }
 

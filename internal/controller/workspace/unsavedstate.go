@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
@@ -62,7 +63,7 @@ func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error 
 
 			return nil
 		case !terraform.IsNewerState(err):
-			return errors.Wrap(err, "cannot save the state that an earlier run could not save")
+			return e.withRemedy(errors.Wrap(err, "cannot save the state that an earlier run could not save"))
 		}
 	}
 
@@ -75,6 +76,87 @@ func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error 
 		"what only that run has created is listed in %s on %s and nowhere else. Import it, or remove it by hand", aside, e.Locks.Host)))
 
 	return nil
+}
+
+// saveOrUseState saves the state, too. If the backend will never take it, the runs use it where it is: a
+// change of the module may make it smaller, and a deletion destroys what it has.
+func (e *external) saveOrUseState(ctx context.Context, ws workspace.Workspace) error {
+	err := e.saveState(ctx, ws)
+	if !terraform.IsStateTooLarge(err) && (!meta.WasDeleted(ws) || !terraform.LacksNamespace(err)) {
+		return err
+	}
+
+	path, pathErr := e.runner.UnsavedState()
+	if pathErr != nil || path == "" {
+		return errors.Join(err, pathErr)
+	}
+
+	e.refused = err
+
+	return e.runner.UseUnsavedState(path)
+}
+
+// saveUsedState saves the state if the runs have used and changed it where it was. From here on they use
+// that in the backend.
+func (e *external) saveUsedState(ctx context.Context, ws workspace.Workspace) error {
+	if e.refused == nil {
+		return nil
+	}
+
+	e.useBackend()
+
+	return e.saveState(ctx, ws)
+}
+
+func (e *external) useBackend() {
+	e.refused = nil
+	e.runner.UseBackend()
+}
+
+// withRemedy adds to a failure to save a state where the state is, and what a person can do, if that
+// failure does not pass.
+func (e *external) withRemedy(err error) error {
+	path, pathErr := e.runner.UnsavedState()
+	if pathErr != nil || path == "" || !terraform.IsStateRefused(err) {
+		return err
+	}
+
+	remedy := "It is saved when the backend takes it"
+	if terraform.IsStateTooLarge(err) {
+		remedy = "It is too large for its backend: change the module so that it becomes smaller, or set another backend in the ProviderConfig, where it is then saved"
+	}
+
+	return errors.Errorf("%w. The state is kept in %s on %s. %s", err, path, e.Locks.Host, remedy)
+}
+
+// mayShrink returns the refusal of the unsaved state that the runs use, unless the plan may make it smaller.
+func (e *external) mayShrink(ws workspace.Workspace, p *terraform.Plan) error {
+	if e.refused != nil && (!p.Changes || !workspace.MayUpdate(ws)) {
+		return e.refused
+	}
+
+	return e.recordUse(p.Prior)
+}
+
+// recordUse records the unsaved state that the runs use, before the status may have it. The rest of the record
+// stays: where that state is, and which one is in the backend.
+func (e *external) recordUse(s *terraform.State) error {
+	if e.refused == nil {
+		return nil
+	}
+
+	record, err := e.runner.RunRecord()
+	if err != nil {
+		return err
+	}
+
+	if record == nil {
+		record = &runner.RunRecord{}
+	}
+
+	record.Used = new(summarizeState(s))
+
+	return e.runner.WriteRunRecord(*record)
 }
 
 // superseded says whether the state may have been changed since the run that could not save it.
@@ -97,9 +179,9 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 		return err == nil && !current.Empty(), err
 	// The previous owner was an incarnation of this instance. Of an unsharded instance, which
 	// claims nothing, this is only assumed: a shard may have served the Workspace in between. An
-	// instance saves a state before it observes another one, so that a later state in the status is
-	// the observation of another instance.
-	case !other && isLater(workspace.Remembered(ws), prior.StateSummary):
+	// instance saves a state before it observes another one, or uses it, so that a later state in the
+	// status is the observation of another instance.
+	case !other && isOfOther(workspace.Remembered(ws), prior):
 		return true, nil
 	// No standby, which has another disk, was the last to serve the Workspace.
 	case !other && e.sameDisk(ws, prior.Host):
@@ -130,6 +212,11 @@ func (e *external) sameDisk(ws workspace.Workspace, host string) bool {
 	return host == "" || len(hosts) == 0 || hosts[0] == host || hosts[0] == e.Locks.Host
 }
 
+// isOfOther says whether a state in the status is later than those that this instance has recorded.
+func isOfOther(s commonv1beta1.StateSummary, r *runner.RunRecord) bool {
+	return isLater(s, r.StateSummary) && (r.Used == nil || isLater(s, *r.Used))
+}
+
 // isLater says whether a state is a later version of another one, or has replaced it.
 func isLater(s, than commonv1beta1.StateSummary) bool {
 	if s.Lineage == than.Lineage {
@@ -139,10 +226,16 @@ func isLater(s, than commonv1beta1.StateSummary) bool {
 	return s.Lineage != ""
 }
 
-// retrySaveState keeps trying to save a state that the run that just failed could not save. The
-// next instance of the Workspace may not have this disk. The context may have ended: a backend that
-// does not answer is a reason for both.
-func (e *external) retrySaveState(ctx context.Context, ws workspace.Workspace) {
+// retrySaveState keeps trying to save a state that the run that failed with err could not save, unless the
+// backend has refused it. The next instance of the Workspace may not have this disk. The context may have
+// ended: a backend that does not answer is a reason for both. It returns err, with what a person can do.
+func (e *external) retrySaveState(ctx context.Context, ws workspace.Workspace, err error) error {
+	e.useBackend()
+
+	if terraform.IsStateRefused(err) {
+		return e.withRemedy(err)
+	}
+
 	timeout := saveTimeout
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = max(min(timeout, time.Until(deadline)), minSaveTimeout)
@@ -154,13 +247,21 @@ func (e *external) retrySaveState(ctx context.Context, ws workspace.Workspace) {
 
 	// The next reconcile checks the result, too.
 	_ = wait.PollUntilContextCancel(ctx, saveInterval, true, func(ctx context.Context) (bool, error) {
-		return e.saveState(ctx, ws) == nil, nil
+		saveErr := e.saveState(ctx, ws)
+
+		return saveErr == nil || terraform.IsStateRefused(saveErr), nil
 	})
+
+	return err
 }
 
 // writeRunRecord records which state of the Workspace a run is about to change. replaced is the start
 // of a creation on this disk that the status may still have, or nil.
 func (e *external) writeRunRecord(ws workspace.Workspace, s *terraform.State, replaced *metav1.Time) error {
+	if e.refused != nil {
+		return e.recordUse(s)
+	}
+
 	return e.runner.WriteRunRecord(runner.RunRecord{
 		StateSummary:    summarizeState(s),
 		Taken:           e.Locks.Predecessors(ws).Until,

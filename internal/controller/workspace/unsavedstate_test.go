@@ -5,18 +5,23 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
@@ -40,6 +45,13 @@ func TestSaveState(t *testing.T) {
 		return r
 	}
 
+	used := func(serial int64) *runner.RunRecord {
+		r := began(1, time.Time{})
+		r.Used = &commonv1beta1.StateSummary{Lineage: ownLineage, Serial: serial}
+
+		return r
+	}
+
 	cases := map[string]struct {
 		reason string
 		record *runner.RunRecord
@@ -57,6 +69,8 @@ func TestSaveState(t *testing.T) {
 		"Same":            {reason: "No instance has observed another state.", record: began(3, time.Time{})},
 		"StatusIsBehind":  {reason: "The instance was killed before it wrote the status.", record: began(4, time.Time{})},
 		"ShardInBetween":  {reason: "An unsharded instance does not know of the shard, but that one has observed the state.", record: began(2, time.Time{}), aside: true},
+		"Used":            {reason: "This instance has used the unsaved state, which the status shows.", record: used(3)},
+		"UsedElsewhere":   {reason: "The state in the status is later than the unsaved one.", record: used(2), aside: true},
 		"Replaced":        {reason: "There was no state when the run began, and another instance has observed one.", record: &runner.RunRecord{}, aside: true},
 		"Restarted":       {reason: "The run has saved a part of its state, and this instance is on its host.", record: on("host-0"), hosts: []string{"host-0"}, saved: 1},
 		"NewPod":          {reason: "This instance has the volume of the one that made the run.", record: on("host-1"), hosts: []string{"host-1", "host-2"}, saved: 1},
@@ -104,6 +118,93 @@ func TestSaveState(t *testing.T) {
 	}
 }
 
+// tooLarge is the refusal of a backend to store a state.
+func tooLarge(op string) error {
+	return &terraform.Error{Op: op, ExitCode: 1, Stderr: "Request entity too large: limit is 3145728"}
+}
+
+// lacksNamespace is the failure to make something in the namespace of a backend.
+func lacksNamespace(op string) error {
+	return &terraform.Error{Op: op, ExitCode: 1, Stderr: "it is forbidden: unable to create new content in namespace ns because it is being terminated"}
+}
+
+// TestUseUnsavedState ensures that a state which the backend does not take is changed where it is, if that may
+// help, and that no failure to save it passes for success.
+func TestUseUnsavedState(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason  string
+		ws      *clusterv1beta1.Workspace
+		plan    terraform.Plan
+		pushErr error
+		// smaller says that the apply has made the state smaller.
+		smaller bool
+		ran     []string
+		err     string
+	}{
+		"Smaller":   {reason: "The module has changed.", ws: with(owner), plan: changes(), pushErr: tooLarge("state push"), smaller: true, ran: []string{"state push", "use unsaved state", "plan", "apply", "state push", "state pull"}},
+		"Larger":    {reason: "The change does not help.", ws: with(owner), plan: changes(), pushErr: tooLarge("state push"), ran: []string{"state push", "use unsaved state", "plan", "apply", "state push"}, err: "set another backend in the ProviderConfig"},
+		"Unchanged": {reason: "Nothing else tells that the state is not saved.", ws: with(owner), pushErr: tooLarge("state push"), ran: []string{"state push", "use unsaved state", "plan"}, err: "set another backend in the ProviderConfig"},
+		"Forbidden": {reason: "The policies do not allow the change.", ws: with(owner, policies(xpv2.ManagementActionObserve, xpv2.ManagementActionCreate)), plan: changes(), pushErr: tooLarge("state push"), ran: []string{"state push", "use unsaved state", "plan"}, err: "set another backend"},
+		"Outage":    {reason: "The backend may take it later.", ws: with(owner), pushErr: errors.New("boom"), ran: []string{"state push"}, err: "boom"},
+		"Right":     {reason: "Others may work with the state in the backend.", ws: with(owner), pushErr: lacksNamespace("state push"), ran: []string{"state push"}, err: "errored.tfstate on host-0. It is saved when the backend takes it"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, tc.ws)
+			// The failed run has made it later than the one in the backend.
+			state := ownState()
+			state.Serial += 2
+			r.planned(tc.plan, state)
+			r.runner.unsaved, r.runner.pushErr = filepath.Join(t.TempDir(), "errored.tfstate"), tc.pushErr
+			r.runner.record = &runner.RunRecord{StateSummary: commonv1beta1.StateSummary{Lineage: ownLineage, Serial: 3}, Dir: "there"}
+			r.runner.applying = func() {
+				if tc.smaller {
+					r.runner.pushErr = nil
+				}
+			}
+
+			r.observation, r.failure = r.observe(t.Context(), r.ws)
+			o, err := r.Observe(t.Context(), r.ws)
+
+			if err == nil && !o.ResourceUpToDate {
+				_, err = r.Update(t.Context(), r.ws)
+			}
+
+			if tc.err == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("%s\nwant an error with %q, got %v", tc.reason, tc.err, err)
+			}
+
+			if !slices.Equal(r.runner.ran, tc.ran) {
+				t.Errorf("%s\nwant the runs %q, got %q", tc.reason, tc.ran, r.runner.ran)
+			}
+
+			if saved := r.runner.unsaved == ""; saved != tc.smaller {
+				t.Errorf("%s\nwant the state saved: %t, got %t", tc.reason, tc.smaller, saved)
+			}
+
+			// It says where the unsaved state is.
+			if r.runner.record.Dir != "there" || r.runner.record.Serial != 3 {
+				t.Errorf("%s\nwant the record of the run that could not save its state, got %+v", tc.reason, r.runner.record)
+			}
+
+			if tc.err == "" {
+				return
+			}
+
+			// What the status has of the unsaved state does not prove that another instance has saved a later one.
+			r.runner.ran, r.refused = nil, nil
+			if err := r.saveState(t.Context(), r.ws); err == nil || !slices.Equal(r.runner.ran, []string{"state push"}) {
+				t.Errorf("%s\nwant another attempt to save the state, got %q and error %v", tc.reason, r.runner.ran, err)
+			}
+		})
+	}
+}
+
 // TestRetrySaveState ensures that the state of a run that has ended with its timeout is saved. Each
 // case is the time that this takes.
 func TestRetrySaveState(t *testing.T) {
@@ -114,9 +215,12 @@ func TestRetrySaveState(t *testing.T) {
 		// left is the time until the timeout of the reconcile.
 		left    time.Duration
 		stopped bool
+		err     error // Of the run.
 		pushErr error
 		want    time.Duration
 	}{
+		"Refused":     {reason: "The backend would refuse it again.", left: time.Hour, err: tooLarge("apply"), pushErr: tooLarge("state push")},
+		"RefusedNow":  {reason: "The backend is back, and would refuse it again.", left: time.Hour, pushErr: tooLarge("state push")},
 		"Saved":       {reason: "Only this state has the resources that the run has created.", left: -time.Second},
 		"TimedOut":    {reason: "The backend that did not answer may come back.", left: -time.Second, pushErr: errors.New("boom"), want: minSaveTimeout},
 		"TimesOut":    {reason: "Until its timeout, a reconcile can record its failure.", left: 90 * time.Second, pushErr: errors.New("boom"), want: 90 * time.Second},
@@ -141,7 +245,14 @@ func TestRetrySaveState(t *testing.T) {
 
 				began := time.Now()
 
-				r.retrySaveState(ctx, r.ws)
+				err := r.retrySaveState(ctx, r.ws, cmp.Or(tc.err, errors.New("boom")))
+				if remedy := strings.Contains(err.Error(), "errored.tfstate on host-0. It is too large"); remedy != (tc.err != nil) {
+					t.Errorf("%s\nretrySaveState(...): want a remedy: %t, got %v", tc.reason, tc.err != nil, err)
+				}
+
+				if tc.err != nil && len(r.runner.ran) > 0 {
+					t.Errorf("%s\nretrySaveState(...): want no run, got %q", tc.reason, r.runner.ran)
+				}
 
 				if took := time.Since(began); took != tc.want {
 					t.Errorf("%s\nretrySaveState(...): want it to end after %s, got %s", tc.reason, tc.want, took)
