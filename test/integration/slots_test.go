@@ -281,11 +281,12 @@ func TestOrder(t *testing.T) {
 
 	b.expectQueued(t, polls+3)
 
-	first := b.open(t, 4, append(all, changed, deleted, fresh)...)
+	// One poll may come before them: it has a turn after many urgent requests, and some precede this test.
+	first := b.open(t, 5, append(all, changed, deleted, fresh)...)
 
-	for ws, limit := range map[workspace.Workspace]int{changed: 2, deleted: 2, fresh: 4} {
+	for ws, limit := range map[workspace.Workspace]int{changed: 3, deleted: 3, fresh: 5} {
 		if at := slices.Index(first, ws.GetName()); at < 0 || at >= limit {
-			t.Errorf("want %q to be one of the first %d, before the polls, got %q", ws.GetName(), limit, first)
+			t.Errorf("want %q to be one of the first %d, before most polls, got %q", ws.GetName(), limit, first)
 		}
 	}
 }
