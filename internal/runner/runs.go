@@ -36,11 +36,6 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 
 	r.notSaved = p.File == ""
 
-	// The address is shown in the status.
-	for i, address := range p.Drift {
-		p.Drift[i] = r.Inputs.secrets.Text(address)
-	}
-
 	if p.Prior == nil {
 		if p.Prior, err = r.State(ctx); err != nil {
 			return nil, err

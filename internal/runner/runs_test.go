@@ -230,7 +230,8 @@ func TestChangedBackend(t *testing.T) {
 func TestPlan(t *testing.T) {
 	t.Parallel()
 
-	const drift = `echo '{"type":"resource_drift","change":{"resource":{"addr":"a[\"sesame-sesame\"]"}}}'` + "\n"
+	const drift = `echo '{"type":"resource_drift","change":{"resource":{"addr":"a[\"sesame-sesame\"]"}}}'` + "\n" +
+		`echo '{"type":"planned_change","change":{"resource":{"addr":"a[\"sesame-sesame\"]"},"action":"update"}}'` + "\n"
 
 	p := newPlace(t)
 	p.answer(t, "plan", drift+p.answerPlan(t, `{"version":4,"lineage":"l","serial":3}`), planned)
@@ -247,8 +248,8 @@ func TestPlan(t *testing.T) {
 		t.Errorf("state: -want, +got:\n%s", diff)
 	}
 
-	if len(plan.Drift) != 1 || strings.Contains(plan.Drift[0], "sesame") {
-		t.Errorf("drift: want one address without the secret, got %q", plan.Drift)
+	if shown := fmt.Sprint(plan.Drift, plan.Resources); len(plan.Drift) != 1 || len(plan.Resources) != 1 || strings.Contains(shown, "sesame") {
+		t.Errorf("want one drifted and one planned address without the secret, got %s", shown)
 	}
 
 	if diff := cmp.Diff([]string{initRun, planRun}, p.ran(t, r)); diff != "" {

@@ -33,6 +33,9 @@ type Applied struct {
 	// Outputs of the root module, except null ones, and without sensitive values. It is nil if the CLI did
 	// not print them.
 	Outputs map[string]Output
+
+	// Warnings of the run. One with a saved plan does not repeat those of the plan.
+	Warnings Warnings
 }
 
 // Apply applies the saved plan, or makes and applies one in the same run.
@@ -42,7 +45,7 @@ func (c *CLI) Apply(ctx context.Context, ws Workspace, o ApplyOptions) (*Applied
 		return nil, err
 	}
 
-	return &Applied{Summary: r.total(), Outputs: r.outputs}, nil
+	return &Applied{Summary: r.total(), Outputs: r.outputs, Warnings: r.warned(ws)}, nil
 }
 
 // applyCommand puts the approval last. Without it there, a last argument that is the name of a file would be a

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// A Diagnostic is one problem that made a run fail. All but the first field may be empty. Its
+// A Diagnostic is one problem that made a run fail, or that the run warned of. All but the first field may be empty. Its
 // texts are the CLI's own, with line breaks.
 type Diagnostic struct {
 	Summary string
@@ -25,7 +25,19 @@ type Diagnostic struct {
 
 // String returns the diagnostic as one line: first the place, and then the cause, because tools such as
 // crossplane beta trace show the end of a message.
-func (d Diagnostic) String() string {
+func (d Diagnostic) String() string { return joined(d.place(), d.text()) }
+
+// short returns the diagnostic as one line of at most n bytes, with its place.
+func (d Diagnostic) short(n int) string {
+	place := truncate(d.place(), n/2)
+
+	return joined(place, truncate(d.text(), n-len(place)-len(separator)))
+}
+
+func (d Diagnostic) text() string { return joined(d.Summary, d.Detail) }
+
+// place returns where the problem is, or an empty text.
+func (d Diagnostic) place() string {
 	place, line := d.File, ":"
 	if strings.HasPrefix(place, "spec.") { // A field, see Workspace.Origin.
 		line = ", line "
@@ -35,16 +47,23 @@ func (d Diagnostic) String() string {
 		place += line + strconv.Itoa(d.Line)
 	}
 
+	// The address of a resource has all that the context of its line has.
+	return joined(place, cmp.Or(d.Address, d.Context))
+}
+
+const separator = ": "
+
+// joined returns the texts that are not empty as one line.
+func joined(texts ...string) string {
 	var parts []string
 
-	// The address of a resource has all that the context of its line has.
-	for _, part := range []string{place, cmp.Or(d.Address, d.Context), d.Summary, d.Detail} {
-		if part = oneLine(part); part != "" {
-			parts = append(parts, part)
+	for _, text := range texts {
+		if text = oneLine(text); text != "" {
+			parts = append(parts, text)
 		}
 	}
 
-	return strings.Join(parts, ": ")
+	return strings.Join(parts, separator)
 }
 
 // says reports whether the summary or the detail contains one of the texts.
@@ -102,16 +121,30 @@ func errorsOf(diagnostics []Diagnostic) []Diagnostic {
 		}
 	}
 
-	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
-		return cmp.Or(
-			cmp.Compare(a.rank(), b.rank()),
-			cmp.Compare(a.Address, b.Address),
-			cmp.Compare(a.File, b.File),
-			cmp.Compare(a.Line, b.Line),
-		)
-	})
+	slices.SortStableFunc(ds, byObject)
 
 	return ds
+}
+
+// byObject orders diagnostics by the object that they are about. Those without one are equal.
+func byObject(a, b Diagnostic) int {
+	if a.rank() == rankNothing && b.rank() == rankNothing {
+		return 0
+	}
+
+	return cmp.Or(
+		cmp.Compare(a.rank(), b.rank()),
+		cmp.Compare(a.Address, b.Address),
+		cmp.Compare(a.File, b.File),
+		cmp.Compare(a.Line, b.Line),
+		cmp.Compare(a.text(), b.text()),
+	)
+}
+
+// byWeight orders errors so that those without an object come first. One of them may say that the state
+// was not saved. The errors of many resources must not displace it.
+func byWeight(a, b Diagnostic) int {
+	return cmp.Or(before(a.rank() == rankNothing, b.rank() == rankNothing), byObject(a, b))
 }
 
 // The kinds of objects of diagnostics, in the order of the message.
@@ -182,7 +215,7 @@ func parseText(text string) []Diagnostic {
 	)
 
 	end := func() {
-		if len(block) > 0 && strings.HasPrefix(block[0], "Error: ") && len(ds) < maxDiagnostics {
+		if len(block) > 0 && strings.HasPrefix(block[0], "Error: ") {
 			ds = append(ds, parseBlock(block))
 		}
 

@@ -126,7 +126,7 @@ Second.
 		},
 		"ManyWarnings": {
 			reason: "warnings do not take the place of an error",
-			text:   strings.Repeat("Warning: W\n\n", maxDiagnostics) + "Error: S",
+			text:   strings.Repeat("Warning: W\n\n", maxErrors) + "Error: S",
 			want:   []Diagnostic{{Summary: "S"}},
 		},
 		"SummaryOnly": {

@@ -30,7 +30,7 @@ type Error struct {
 	Op string
 	// ExitCode of the process; -1 if it was not started or a signal ended it.
 	ExitCode int
-	// Diagnostics in the order of the run, and the end of its stderr. Unlike the text of Error, they may
+	// Diagnostics, or the first 100 of them, and the end of stderr. Unlike the text of Error, they may
 	// contain secrets.
 	Diagnostics []Diagnostic
 	Stderr      string
@@ -42,14 +42,14 @@ type Error struct {
 }
 
 // newError returns the error of a run that reported the diagnostics, or wrote them to stderr.
-func newError(op string, ws Workspace, res result, reported []Diagnostic) *Error {
-	e := &Error{Op: op, ExitCode: res.code, Diagnostics: reported, Stderr: res.stderr, status: res.status, interrupted: res.interrupted}
+func newError(op string, ws Workspace, res result, reported firsts[Diagnostic]) *Error {
+	e := &Error{Op: op, ExitCode: res.code, Diagnostics: reported.kept, Stderr: res.stderr, status: res.status, interrupted: res.interrupted}
 
 	// Parts of a text contain less of a secret than the whole text, so redact the whole first.
 	stderr := ws.redacted(res.stderr)
-	shown := slices.Clone(reported)
+	shown := slices.Clone(reported.kept)
 
-	if len(reported) == 0 {
+	if len(shown) == 0 {
 		e.Diagnostics, shown = parseText(res.stderr), parseText(stderr)
 	}
 
@@ -57,7 +57,7 @@ func newError(op string, ws Workspace, res result, reported []Diagnostic) *Error
 		shown[i] = d.forPeople(ws)
 	}
 
-	e.said = cmp.Or(describe(errorsOf(shown)), truncate(lastLines(stderr), maxMessage))
+	e.said = cmp.Or(describe(errorsOf(shown), reported.more), truncate(lastLines(stderr), maxMessage))
 
 	return e
 }
@@ -87,15 +87,16 @@ func (e *Error) Error() string {
 // Unwrap returns the error of the context that interrupted the run, or nil.
 func (e *Error) Unwrap() error { return e.interrupted }
 
-// describe returns one line with the first diagnostics and the number of the others.
-func describe(ds []Diagnostic) string {
+// describe returns one line with the first diagnostics and the number of the others, with those that are
+// not in ds.
+func describe(ds []Diagnostic, others int) string {
 	named := make([]string, 0, maxNamed)
 	for _, d := range ds[:min(len(ds), maxNamed)] {
 		named = append(named, d.String())
 	}
 
 	more := ""
-	if n := len(ds) - len(named); n > 0 {
+	if n := len(ds) - len(named) + others; n > 0 {
 		more = fmt.Sprintf("; and %d more", n)
 	}
 

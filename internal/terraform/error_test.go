@@ -8,12 +8,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// failed returns the errors that a run has reported.
+func failed(ds ...Diagnostic) firsts[Diagnostic] {
+	r := newReport(nil)
+	for _, d := range ds {
+		r.errors.add(d)
+	}
+
+	return r.errors
+}
 
 // TestErrorOrigin ensures that an error names the fields that files were written from, and no line that nobody knows.
 func TestErrorOrigin(t *testing.T) {
@@ -35,7 +46,7 @@ func TestErrorOrigin(t *testing.T) {
 	}
 
 	for name, tc := range cases {
-		if got := newError("plan", ws, result{code: 1}, []Diagnostic{tc.d}).Error(); got != tc.want {
+		if got := newError("plan", ws, result{code: 1}, failed(tc.d)).Error(); got != tc.want {
 			t.Errorf("%s: %s: want %q, got %q", name, tc.reason, tc.want, got)
 		}
 	}
@@ -44,50 +55,54 @@ func TestErrorOrigin(t *testing.T) {
 func TestErrorMessage(t *testing.T) {
 	t.Parallel()
 
-	failed := func(summaries ...string) []Diagnostic {
-		ds := make([]Diagnostic, 0, len(summaries))
-		for _, s := range summaries {
-			ds = append(ds, Diagnostic{Summary: s})
-		}
-
-		return ds
-	}
 	long := strings.Repeat("é", maxMessage)
 
 	cases := map[string]struct {
 		reason   string
 		res      result
-		reported []Diagnostic
+		reported []string
 		want     string
 	}{
 		"Reported": {
 			reason:   "the message has the errors that the run reported",
 			res:      result{code: 1, stderr: "Error: on stderr\n"},
-			reported: failed("S"),
+			reported: []string{"S"},
 			want:     "S",
 		},
 		"Several": {
 			reason:   "few diagnostics are all named",
 			res:      result{code: 1},
-			reported: failed("A", "B", "C"),
+			reported: []string{"A", "B", "C"},
 			want:     "A; B; C",
 		},
 		"Many": {
 			reason:   "of many diagnostics the first ones are named, and the others are counted",
 			res:      result{code: 1},
-			reported: failed("A", "B", "C", "D", "E"),
+			reported: []string{"A", "B", "C", "D", "E"},
 			want:     "A; B; C; and 2 more",
+		},
+		"TooMany": {
+			reason: "those that are not kept are counted, too",
+			res:    result{code: 1},
+			reported: slices.Collect(func(yield func(string) bool) {
+				for i := range 4 * maxErrors {
+					if !yield(fmt.Sprint(i)) {
+						return
+					}
+				}
+			}),
+			want: "0; 1; 2; and 397 more",
 		},
 		"Long": {
 			reason:   "a long message is cut between two runes",
 			res:      result{code: 1},
-			reported: failed(long),
+			reported: []string{long},
 			want:     strings.Repeat("é", (maxMessage-3)/2) + "...",
 		},
 		"LongAndMany": {
 			reason:   "the number of the others is not cut off",
 			res:      result{code: 1},
-			reported: failed("A", long, "C", "D"),
+			reported: []string{"A", long, "C", "D"},
 			want:     "A; " + strings.Repeat("é", (maxMessage-len("A; ...; and 1 more"))/2) + "...; and 1 more",
 		},
 		"Stderr": {
@@ -118,7 +133,7 @@ func TestErrorMessage(t *testing.T) {
 		"Interrupted": {
 			reason:   "the message of an interrupted run comes second",
 			res:      result{code: 1, status: "exit status 1", interrupted: context.Canceled},
-			reported: failed("execution halted"),
+			reported: []string{"execution halted"},
 			want:     "interrupted: execution halted",
 		},
 		"InterruptedAndSilent": {
@@ -129,7 +144,7 @@ func TestErrorMessage(t *testing.T) {
 		"InterruptedAndKilled": {
 			reason:   "a killed run may have left its lock, so the message says that it was killed",
 			res:      result{code: -1, status: "signal: killed", interrupted: context.Canceled},
-			reported: failed("S"),
+			reported: []string{"S"},
 			want:     "interrupted (signal: killed): S",
 		},
 	}
@@ -137,7 +152,12 @@ func TestErrorMessage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			err := newError("plan", Workspace{Dir: "/tf/ws"}, tc.res, tc.reported)
+			var ds []Diagnostic
+			for _, s := range tc.reported {
+				ds = append(ds, Diagnostic{Summary: s})
+			}
+
+			err := newError("plan", Workspace{Dir: "/tf/ws"}, tc.res, failed(ds...))
 			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}

@@ -41,10 +41,16 @@ type Plan struct {
 	Summary Summary
 	// NoSummary says that the CLI has not told what there is to apply.
 	NoSummary bool
-	// Destroys has the addresses of resources to delete or replace.
-	Destroys []string
-	// Drift has the addresses of resources that were changed outside of Terraform.
-	Drift []string
+	// Resources are the changes of resources, those that delete something first, and Outputs the names of
+	// the outputs that change. Drift has the addresses of resources that were changed outside of Terraform.
+	// Each has the first 20 in the order of their addresses, without secrets and cut to 256 bytes.
+	// MoreResources is the number of the other changes of resources.
+	Resources     []ResourceChange
+	MoreResources int
+	Outputs       []string
+	Drift         []string
+	// Warnings of the run.
+	Warnings Warnings
 	// Prior is the state that the plan was made from, as PullState returns it. It is nil if the plan is not
 	// saved, or encrypted, for example.
 	Prior *State
@@ -92,10 +98,25 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 	switch {
 	case changes && r.summary == nil && hasNoPlan(o.Out, res.stderr), // A Go program that panics ends with the same code.
 		res.interrupted != nil: // The plan may be incomplete.
-		return nil, newError(cmd.op, ws, res, r.diagnostics)
+		return nil, newError(cmd.op, ws, res, r.errors)
 	}
 
-	return &Plan{File: o.Out, Changes: changes, Summary: r.total(), NoSummary: r.summary == nil, Destroys: r.destroys, Drift: r.drift}, nil
+	p := &Plan{
+		File: o.Out, Changes: changes, Summary: r.total(), NoSummary: r.summary == nil,
+		Resources: r.planned.kept, MoreResources: r.planned.more, Outputs: r.newOutputs.kept, Drift: r.drift.kept,
+		Warnings: r.warned(ws),
+	}
+	for i, c := range p.Resources {
+		p.Resources[i].Address = ws.shown(c.Address)
+	}
+
+	for _, names := range [][]string{p.Outputs, p.Drift} {
+		for i, name := range names {
+			names[i] = ws.shown(name)
+		}
+	}
+
+	return p, nil
 }
 
 // planCommand puts the file and a lock last, so that they take precedence over all other arguments. A

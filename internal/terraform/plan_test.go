@@ -10,9 +10,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,7 +62,9 @@ output "v" { value = var.v }`,
 		// The infrastructure does not exist yet.
 		want := &Plan{
 			File: filepath.Join(ws.Dir, "plan"), Changes: true, Summary: Summary{Add: 2},
-			Prior: &State{},
+			Resources: []ResourceChange{{"create", "terraform_data.a"}, {"create", "terraform_data.b"}},
+			Outputs:   []string{"v"},
+			Prior:     &State{},
 		}
 
 		got := plan("-var-file=two.tfvars", "-var-file=one.tfvars")
@@ -94,8 +99,10 @@ output "v" { value = var.v }`,
 
 		// The configuration has.
 		want = &Plan{
-			File: filepath.Join(ws.Dir, "plan"), Changes: true, Summary: Summary{Add: 1, Change: 1, Destroy: 1}, Destroys: []string{"terraform_data.b"},
-			Prior: &State{Resources: 2, Managed: 2, Outputs: map[string]Output{"v": text("one")}},
+			File: filepath.Join(ws.Dir, "plan"), Changes: true, Summary: Summary{Add: 1, Change: 1, Destroy: 1},
+			Resources: []ResourceChange{{"replace", "terraform_data.b"}, {"update", "terraform_data.a"}},
+			Outputs:   []string{"v"},
+			Prior:     &State{Resources: 2, Managed: 2, Outputs: map[string]Output{"v": text("one")}},
 		}
 
 		got = plan("-var-file=two.tfvars")
@@ -133,6 +140,32 @@ output "v" { value = data.terraform_remote_state.other.outputs.v }`,
 
 		if diff := cmp.Diff(mustPull(t, c, ws), p.Prior); diff != "" {
 			t.Errorf("want the output that is recorded, not the one to come: -pulled, +prior:\n%s", diff)
+		}
+	})
+}
+
+// TestManyErrors checks that many errors have the same message at every run, which counts them all.
+func TestManyErrors(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{"main.tf": `
+resource "terraform_data" "x" {
+  count = 400
+  lifecycle {
+    precondition {
+      condition     = count.index < 0
+      error_message = "No ${count.index}."
+    }
+  }
+}`})
+
+		messages := map[string]bool{}
+		for range 3 {
+			_, err := c.Plan(t.Context(), ws, PlanOptions{Out: ws.Dir + "/plan"})
+			messages[fmt.Sprint(err)] = true
+		}
+
+		if got := slices.Collect(maps.Keys(messages)); len(got) != 1 || !strings.Contains(got[0], "terraform_data.x[0]: Resource precondition failed: No 0.") || !strings.HasSuffix(got[0], "; and 397 more") {
+			t.Errorf("want one message that counts 400 errors, got %q", got)
 		}
 	})
 }

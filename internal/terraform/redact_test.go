@@ -75,22 +75,22 @@ func TestNoPartOfSecret(t *testing.T) {
 		err    func(ws Workspace, text string) error
 	}{
 		"Detail": {maxMessage, func(ws Workspace, text string) error {
-			return newError("plan", ws, result{code: 1}, []Diagnostic{{Summary: "S", Detail: text}})
+			return newError("plan", ws, result{code: 1}, failed(Diagnostic{Summary: "S", Detail: text}))
 		}},
 		"Summary": {maxMessage, func(ws Workspace, text string) error {
-			return newError("plan", ws, result{code: 1}, []Diagnostic{{Summary: text}})
+			return newError("plan", ws, result{code: 1}, failed(Diagnostic{Summary: text}))
 		}},
 		"Address": {maxMessage, func(ws Workspace, text string) error {
-			return newError("plan", ws, result{code: 1}, []Diagnostic{{Summary: "S", Address: text}})
+			return newError("plan", ws, result{code: 1}, failed(Diagnostic{Summary: "S", Address: text}))
 		}},
 		"Text": {maxMessage, func(ws Workspace, text string) error {
-			return newError("init", ws, result{code: 1, stderr: "Error: S\n\n" + text}, nil)
+			return newError("init", ws, result{code: 1, stderr: "Error: S\n\n" + text}, failed())
 		}},
 		"LastLines": {maxMessage, func(ws Workspace, text string) error {
-			return newError("init", ws, result{code: 1, stderr: text}, nil)
+			return newError("init", ws, result{code: 1, stderr: text}, failed())
 		}},
 		"Interrupted": {maxMessage - len("interrupted: "), func(ws Workspace, text string) error {
-			return newError("init", ws, result{code: 1, stderr: text, interrupted: os.ErrDeadlineExceeded}, nil)
+			return newError("init", ws, result{code: 1, stderr: text, interrupted: os.ErrDeadlineExceeded}, failed())
 		}},
 		"Tail": {200, func(ws Workspace, text string) error {
 			end := &process.Tail{Max: 150, Redact: ws.redacted}
@@ -98,7 +98,7 @@ func TestNoPartOfSecret(t *testing.T) {
 				_, _ = fmt.Fprintln(end, strings.TrimSuffix(line, "\n"))
 			}
 
-			return newError("init", ws, result{code: 1, stderr: "Error: S\n\n" + end.String()}, nil)
+			return newError("init", ws, result{code: 1, stderr: "Error: S\n\n" + end.String()}, failed())
 		}},
 	}
 	for place, p := range places {

@@ -8,11 +8,14 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"slices"
+	"strings"
 )
 
 const (
-	maxDiagnostics = 100     // The number of errors of a run that are kept.
-	levelError     = "error" // The level of a message, or the severity of a diagnostic, that made the run fail.
+	maxErrors    = 100       // The number of errors of a run that are kept. All are counted.
+	levelError   = "error"   // The level of a message, or the severity of a diagnostic, that made the run fail.
+	levelWarning = "warning" // The severity of a diagnostic that did not.
 )
 
 // A Summary counts the changes that are planned, or that an apply or a destroy has made.
@@ -42,12 +45,25 @@ type Output struct {
 type report struct {
 	progress func(Progress) // May be nil.
 
-	diagnostics []Diagnostic
-	began       bool // The run began to process a resource.
-	drift       []string
-	destroys    []string
-	summary     *Summary // The last one; nil if there was none.
-	outputs     map[string]Output
+	errors     firsts[Diagnostic]
+	warnings   firsts[Diagnostic]
+	began      bool // The run began to process a resource.
+	drift      firsts[string]
+	planned    firsts[ResourceChange]
+	newOutputs firsts[string] // The names of those that a plan changes.
+	summary    *Summary       // The last one; nil if there was none.
+	outputs    map[string]Output
+}
+
+func newReport(progress func(Progress)) *report {
+	return &report{
+		progress:   progress,
+		errors:     firsts[Diagnostic]{order: byWeight, max: maxErrors},
+		warnings:   firsts[Diagnostic]{order: checksFirst, max: maxWarnings},
+		drift:      firsts[string]{order: strings.Compare, max: maxChanges},
+		planned:    firsts[ResourceChange]{order: byLoss, max: maxChanges},
+		newOutputs: firsts[string]{order: strings.Compare, max: maxChanges},
+	}
 }
 
 // message is the part of a JSON line that is used here.
@@ -71,14 +87,11 @@ type jsonHook struct {
 	Action string `json:"action"`
 }
 
-func (h *jsonHook) destroys() bool {
-	return h != nil && (h.Action == "delete" || h.Action == "replace")
-}
-
 type jsonOutput struct {
 	Value     json.RawMessage `json:"value"`
 	Type      json.RawMessage `json:"type"`
 	Sensitive bool            `json:"sensitive"`
+	Action    string          `json:"action"`
 }
 
 // add takes one line and returns its text for people. A line that is no message is text itself.
@@ -90,18 +103,28 @@ func (r *report) add(line []byte) string {
 
 	switch {
 	case m.Diagnostic != nil:
-		// A run may print any number of warnings before its first error.
-		if m.Diagnostic.Severity == levelError {
-			r.diagnose(m.Diagnostic.diagnostic())
+		switch d := m.Diagnostic.diagnostic(); {
+		case m.Diagnostic.Severity == levelError:
+			r.errors.add(d)
+		case m.Diagnostic.Severity == levelWarning && !d.isUnknownCheck():
+			r.warnings.add(d)
 		}
 	case m.Type == "resource_drift" && m.Change != nil:
-		r.drift = append(r.drift, m.Change.Resource.Address)
-	case m.Type == "planned_change" && m.Change.destroys():
-		r.destroys = append(r.destroys, m.Change.Resource.Address)
+		r.drift.add(m.Change.Resource.Address)
+	case m.Type == "planned_change" && m.Change != nil:
+		if isChange(m.Change.Action) {
+			r.planned.add(ResourceChange{Action: m.Change.Action, Address: m.Change.Resource.Address})
+		}
 	case m.Type == "change_summary" && m.Changes != nil:
 		r.summary = m.Changes
 	case m.Type == "outputs":
 		r.outputs = applied(m.Outputs)
+
+		for name, o := range m.Outputs {
+			if isChange(o.Action) {
+				r.newOutputs.add(name)
+			}
+		}
 	case m.Hook != nil:
 		r.began = true
 
@@ -109,20 +132,19 @@ func (r *report) add(line []byte) string {
 			r.progress(Progress{Event: m.Type, Address: m.Hook.Resource.Address, Action: m.Hook.Action})
 		}
 	case m.Level == levelError:
-		r.diagnose(Diagnostic{Summary: m.Message})
+		r.errors.add(Diagnostic{Summary: m.Message})
 	}
 
 	return cmp.Or(m.Message, string(line))
 }
 
+// isChange reports whether an action of a plan changes something. An output of an apply has no action.
+func isChange(action string) bool {
+	return !slices.Contains([]string{"", "noop", "read", "open", "renew", "close"}, action)
+}
+
 // total returns the last summary, or a zero one.
 func (r *report) total() Summary { return *cmp.Or(r.summary, &Summary{}) }
-
-func (r *report) diagnose(d Diagnostic) {
-	if len(r.diagnostics) < maxDiagnostics {
-		r.diagnostics = append(r.diagnostics, d)
-	}
-}
 
 // applied returns the outputs, or nil if they are those of a plan: these have no type.
 func applied(in map[string]jsonOutput) map[string]Output {

@@ -6,6 +6,7 @@ package terraform
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +20,10 @@ func TestReport(t *testing.T) {
 	type want struct {
 		Text        []string
 		Diagnostics []Diagnostic
+		Warnings    []Diagnostic
 		Drift       []string
+		Planned     []ResourceChange
+		NewOutputs  []string
 		Summary     *Summary
 		Outputs     map[string]Output
 		Progress    []Progress
@@ -60,9 +64,14 @@ func TestReport(t *testing.T) {
 			want:   want{Text: []string{"Error: S"}, Diagnostics: []Diagnostic{{Summary: "S"}}},
 		},
 		"Warning": {
-			reason: "a warning is text only",
+			reason: "a warning is no error",
 			lines:  `{"@level":"warn","@message":"Warning: S","diagnostic":{"severity":"warning","summary":"S"},"type":"diagnostic"}`,
-			want:   want{Text: []string{"Warning: S"}},
+			want:   want{Text: []string{"Warning: S"}, Warnings: []Diagnostic{{Summary: "S"}}},
+		},
+		"UnknownCheck": {
+			reason: "a check that the apply will evaluate is no problem",
+			lines:  `{"@level":"warn","@message":"Warning: C","diagnostic":{"severity":"warning","summary":"Check block assertion known after apply"},"type":"diagnostic"}`,
+			want:   want{Text: []string{"Warning: C"}},
 		},
 		"ErrorWithoutDiagnostic": {
 			reason: "an error that comes as a message is an error",
@@ -72,13 +81,18 @@ func TestReport(t *testing.T) {
 		"Plan": {
 			reason: "a plan reports drift, changes and their number",
 			lines: `{"@message":"d","change":{"resource":{"addr":"a.d"},"action":"update"},"type":"resource_drift"}
+{"@message":"p","change":{"resource":{"addr":"a.n"},"action":"create"},"type":"planned_change"}
+{"@message":"p","change":{"resource":{"addr":"data.a.r"},"action":"read"},"type":"planned_change"}
 {"@message":"p","change":{"resource":{"addr":"a.p[\"x\"]"},"action":"replace","reason":"tainted"},"type":"planned_change"}
+{"@message":"p","change":{"resource":{"addr":"a.d"},"action":"delete"},"type":"planned_change"}
 {"@message":"s","changes":{"add":1,"change":2,"import":4,"remove":3,"operation":"plan"},"type":"change_summary"}
-{"@message":"o","outputs":{"o":{"sensitive":false,"action":"create"}},"type":"outputs"}`,
+{"@message":"o","outputs":{"same":{"sensitive":false,"action":"noop"},"o":{"sensitive":true,"action":"create"},"l":{"action":"delete"}},"type":"outputs"}`,
 			want: want{
-				Text:    []string{"d", "p", "s", "o"},
-				Drift:   []string{"a.d"},
-				Summary: &Summary{Add: 1, Change: 2, Destroy: 3, Import: 4},
+				Text:       []string{"d", "p", "p", "p", "p", "s", "o"},
+				Drift:      []string{"a.d"},
+				Planned:    []ResourceChange{{"delete", "a.d"}, {"replace", `a.p["x"]`}, {"create", "a.n"}},
+				NewOutputs: []string{"l", "o"},
+				Summary:    &Summary{Add: 1, Change: 2, Destroy: 3, Import: 4},
 			},
 		},
 		"Apply": {
@@ -88,8 +102,9 @@ func TestReport(t *testing.T) {
 {"@message":"s","changes":{"add":1},"type":"change_summary"}
 {"@message":"o","outputs":{"n":{"sensitive":false,"type":"number","value":12345678901234567890},"s":{"sensitive":true,"type":["list","string"]}},"type":"outputs"}`,
 			want: want{
-				Text:    []string{"s", "o", "s", "o"},
-				Summary: &Summary{Add: 1},
+				Text:       []string{"s", "o", "s", "o"},
+				NewOutputs: []string{"n"},
+				Summary:    &Summary{Add: 1},
 				Outputs: map[string]Output{
 					"n": {Value: json.RawMessage(`12345678901234567890`)},
 					"s": {Sensitive: true},
@@ -126,17 +141,18 @@ func TestReport(t *testing.T) {
 
 			var got want
 
-			r := &report{progress: func(p Progress) { got.Progress = append(got.Progress, p) }}
+			r := newReport(func(p Progress) { got.Progress = append(got.Progress, p) })
 			for line := range strings.Lines(tc.lines) {
 				got.Text = append(got.Text, r.add([]byte(strings.TrimSpace(line))))
 			}
 
-			got.Diagnostics, got.Drift, got.Summary, got.Outputs = r.diagnostics, r.drift, r.summary, r.outputs
+			got.Diagnostics, got.Drift, got.Summary, got.Outputs = r.errors.kept, r.drift.kept, r.summary, r.outputs
+			got.Warnings, got.Planned, got.NewOutputs = r.warnings.kept, r.planned.kept, r.newOutputs.kept
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 
-			silent := &report{}
+			silent := newReport(nil)
 			for line := range strings.Lines(tc.lines) {
 				silent.add([]byte(line)) // A listener is optional.
 			}
@@ -147,18 +163,21 @@ func TestReport(t *testing.T) {
 func TestReportIsBounded(t *testing.T) {
 	t.Parallel()
 
-	r := &report{}
-	for range 2 * maxDiagnostics {
-		r.add([]byte(`{"@level":"warn","diagnostic":{"severity":"warning","summary":"W"}}`))
+	r := newReport(nil)
+	for i := range 2 * maxErrors {
+		r.add(fmt.Appendf(nil, `{"@level":"warn","diagnostic":{"severity":"warning","summary":"W","address":"x[%d]"}}`, i))
+		r.add(fmt.Appendf(nil, `{"@level":"error","diagnostic":{"severity":"error","summary":"S","address":"x[%d]"}}`, i))
 	}
 
-	for range 2 * maxDiagnostics {
-		r.add([]byte(`{"@level":"error","diagnostic":{"severity":"error","summary":"S"}}`))
+	r.add([]byte(`{"@level":"error","diagnostic":{"severity":"error","summary":"Failed to save state"}}`))
+	r.add([]byte(`{"@level":"warn","diagnostic":{"severity":"warning","summary":"Check block assertion failed"}}`))
+
+	if n := len(r.errors.kept); n != maxErrors || r.errors.more != maxErrors+1 || r.errors.kept[0].Summary != "Failed to save state" {
+		t.Errorf("want the error without an object first of %d, and %d more, got %d and %d: %v", maxErrors, maxErrors+1, n, r.errors.more, r.errors.kept[0])
 	}
 
-	want := slices.Repeat([]Diagnostic{{Summary: "S"}}, maxDiagnostics)
-	if diff := cmp.Diff(want, r.diagnostics); diff != "" {
-		t.Errorf("want as many errors as are kept, and no warnings: -want, +got:\n%s", diff)
+	if n := len(r.warnings.kept); n != maxWarnings || r.warnings.more != 2*maxErrors+1-maxWarnings || !r.warnings.kept[0].isCheck() {
+		t.Errorf("want the failed check first of %d warnings, got %d: %v", maxWarnings, n, r.warnings.kept[0])
 	}
 }
 
@@ -171,7 +190,7 @@ func FuzzReport(f *testing.F) {
 	f.Add([]byte(`{"hook":{"elapsed_seconds":1e300},"type":"apply_progress"}`))
 	f.Add([]byte(`null`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		r := &report{progress: func(Progress) {}}
+		r := newReport(func(Progress) {})
 		r.add(line)
 
 		for name, o := range r.outputs {
@@ -180,7 +199,7 @@ func FuzzReport(f *testing.F) {
 			}
 		}
 
-		for _, d := range r.diagnostics {
+		for _, d := range slices.Concat(r.errors.kept, r.warnings.kept) {
 			if strings.ContainsAny(d.String(), "\r\n") {
 				t.Errorf("not one line: %q", d.String())
 			}

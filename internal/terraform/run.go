@@ -55,7 +55,7 @@ func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error
 	}
 
 	if res.code != 0 {
-		return nil, newError(cmd.op, ws, res, nil)
+		return nil, newError(cmd.op, ws, res, firsts[Diagnostic]{})
 	}
 
 	if answer.overflow {
@@ -75,7 +75,7 @@ func (c *CLI) runLogged(ctx context.Context, ws Workspace, cmd command) error {
 // runJSON runs a command that reports in JSON lines, and logs the text of each line. If the run
 // fails, the report is returned with the error.
 func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress func(Progress)) (*report, result, error) {
-	r := &report{progress: progress}
+	r := newReport(progress)
 
 	log := ws.logger()
 	stdout := &lineWriter{max: maxLine, line: func(line []byte) { log(r.add(line)) }}
@@ -85,7 +85,7 @@ func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress f
 	stdout.flush()
 
 	if err == nil && res.failure(cmd) != nil {
-		e := newError(cmd.op, ws, res, r.diagnostics)
+		e := newError(cmd.op, ws, res, r.errors)
 		e.began = r.began
 		err = e
 	}

@@ -6,7 +6,6 @@ package workspace
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -78,12 +77,18 @@ func deletesTakenOver(ws workspace.Workspace, found *terraform.State) error {
 const maxDestroyed = 3
 
 func nameDestroyed(p *terraform.Plan) string {
-	addresses := slices.Sorted(slices.Values(p.Destroys))
-	if len(addresses) == 0 {
+	var named []string
+
+	for _, c := range p.Resources {
+		if c.Deletes() && len(named) < maxDestroyed {
+			named = append(named, c.Address)
+		}
+	}
+
+	if len(named) == 0 {
 		return ""
 	}
 
-	named := addresses[:min(len(addresses), maxDestroyed)]
 	if n := p.Summary.Destroy - len(named); n > 0 {
 		named = append(named, fmt.Sprintf("and %d more", n))
 	}

@@ -46,7 +46,8 @@ func TestTakenOver(t *testing.T) {
 	t.Parallel()
 
 	destroys := changes()
-	destroys.Summary.Destroy, destroys.Destroys = 5, []string{"d.d", "b.b", "a.a", "c.c"}
+	destroys.Summary.Destroy = 5
+	destroys.Resources = []terraform.ResourceChange{{Action: "delete", Address: "a.a"}, {Action: "replace", Address: "b.b"}, {Action: "delete", Address: "c.c"}, {Action: "delete", Address: "d.d"}, {Action: "update", Address: "a.b"}}
 
 	unknown := terraform.Plan{Changes: true, NoSummary: true}
 

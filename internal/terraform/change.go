@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import "cmp"
+
+const (
+	maxChanges = 20  // The number of changes of each kind that a Plan names.
+	maxAddress = 256 // The length of an address in it, in bytes.
+)
+
+// A ResourceChange is a planned change of one resource instance.
+type ResourceChange struct {
+	// Action is create, update, replace, delete, import, move, or remove, which removes the instance
+	// from the state only.
+	Action  string
+	Address string
+}
+
+// Deletes reports whether the change deletes something that exists.
+func (c ResourceChange) Deletes() bool { return c.Action == "delete" || c.Action == "replace" }
+
+// String returns the action and the address.
+func (c ResourceChange) String() string { return c.Action + " " + c.Address }
+
+// shown returns an address without secrets, and of limited length.
+func (ws Workspace) shown(address string) string {
+	return truncate(oneLine(ws.redacted(address)), maxAddress)
+}
+
+// byLoss orders changes by what they delete, then by address.
+func byLoss(a, b ResourceChange) int {
+	return cmp.Or(before(a.Deletes(), b.Deletes()), cmp.Compare(a.Address, b.Address))
+}

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const (
+	maxWarnings = 5   // The number of warnings of a run that are kept. All are counted.
+	maxWarning  = 256 // The length of the text of one, in bytes.
+)
+
+// Warnings are the diagnostics of a run that did not make it fail, without secrets: failed checks first.
+type Warnings struct {
+	First []Diagnostic // At most 5.
+	More  int          // The number of the others.
+}
+
+// warned returns the warnings of a run.
+func (r *report) warned(ws Workspace) Warnings {
+	w := Warnings{More: r.warnings.more}
+	for _, d := range r.warnings.kept {
+		w.First = append(w.First, d.forPeople(ws))
+	}
+
+	return w
+}
+
+// Texts returns a line of at most 256 bytes for each warning, and one that counts the others.
+func (w Warnings) Texts() []string {
+	var texts []string
+	for _, d := range w.First {
+		texts = append(texts, d.short(maxWarning))
+	}
+
+	if w.More > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", w.More))
+	}
+
+	return texts
+}
+
+// WithPlan returns the warnings of an apply together with those of its plan, except those about checks: the
+// apply has evaluated all checks again.
+func (w Warnings) WithPlan(p Warnings) Warnings {
+	all := firsts[Diagnostic]{order: checksFirst, max: maxWarnings, kept: slices.Clone(w.First)}
+
+	for _, d := range p.First {
+		if !d.isCheck() {
+			all.add(d)
+		}
+	}
+
+	return Warnings{First: all.kept, More: w.More + p.More + all.more}
+}
+
+// A diagnostic of a check block has no address. Its summary begins with checkAssertion, in both CLIs.
+const checkAssertion = "Check block assertion"
+
+func (d Diagnostic) isCheck() bool { return strings.HasPrefix(d.Summary, checkAssertion) }
+
+// isUnknownCheck reports whether a plan could not evaluate a check yet.
+func (d Diagnostic) isUnknownCheck() bool { return d.Summary == checkAssertion+" known after apply" }
+
+// checksFirst orders warnings: checks tell about the infrastructure, and most others about the module.
+func checksFirst(a, b Diagnostic) int {
+	return cmp.Or(before(a.isCheck(), b.isCheck()), byObject(a, b), cmp.Compare(a.text(), b.text()))
+}

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+
+	check := Diagnostic{Summary: "Check block assertion failed", Detail: strings.Repeat("long ", 100), File: "main.tf", Line: 3, Context: `check "c"`}
+	deprecated := func(i int) Diagnostic { return Diagnostic{Summary: "Deprecated", Address: fmt.Sprintf("x[%d]", i)} }
+
+	planned := Warnings{First: []Diagnostic{check, deprecated(0), deprecated(1), deprecated(2), deprecated(3)}, More: 2}
+	applied := Warnings{First: []Diagnostic{deprecated(1), deprecated(5), deprecated(6)}}
+
+	want := []string{"x[0]: Deprecated", "x[1]: Deprecated", "x[2]: Deprecated", "x[3]: Deprecated", "x[5]: Deprecated", "and 3 more"}
+	if diff := cmp.Diff(want, applied.WithPlan(planned).Texts()); diff != "" {
+		t.Errorf("want those of both, without the checks of the plan: -want, +got:\n%s", diff)
+	}
+
+	text := planned.Texts()[0]
+	if len(text) > maxWarning || !strings.HasPrefix(text, `main.tf:3: check "c": `) || !strings.HasSuffix(text, "...") {
+		t.Errorf("want a short text with the place, got %q", text)
+	}
+}
+
+// TestWarningsOfRuns checks what plans and applies warn of.
+func TestWarningsOfRuns(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{"main.tf": `
+resource "terraform_data" "a" { input = "sesame" }
+check "known" {
+  assert {
+    condition     = terraform_data.a.output != "sesame"
+    error_message = "The word is sesame."
+  }
+}
+`, "extra.tfvars": `undeclared = 1`})
+		ws.Redact = func(text string) string { return strings.ReplaceAll(text, "sesame", "***") }
+
+		const failed = `main.tf:5: check "known": Check block assertion failed: The word is ***.`
+
+		isExtra := func(text string) bool { return strings.HasPrefix(text, "Value for undeclared variable: ") }
+		plan := func() *Plan {
+			t.Helper()
+
+			p, err := c.Plan(t.Context(), ws, PlanOptions{Out: ws.Dir + "/plan", Args: []string{"-var-file=extra.tfvars"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			return p
+		}
+
+		p := plan()
+		if got := p.Warnings.Texts(); len(got) != 1 || !isExtra(got[0]) {
+			t.Errorf("want no warning of a check that is not known yet, got %q", got)
+		}
+
+		a, err := c.Apply(t.Context(), ws, ApplyOptions{PlanFile: p.File})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		applied, again := a.Warnings.WithPlan(p.Warnings).Texts(), plan().Warnings.Texts()
+		if len(again) != 2 || again[0] != failed || !isExtra(again[1]) {
+			t.Errorf("want %q and a superfluous value, got %q", failed, again)
+		}
+
+		if !slices.Equal(applied, again) {
+			t.Errorf("the warnings after the apply are not those of the next plan: %q, %q", applied, again)
+		}
+	})
+}
