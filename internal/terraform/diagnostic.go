@@ -76,8 +76,8 @@ func (d Diagnostic) says(texts ...string) bool {
 // fileName matches the names of files that people may know by another name: see Workspace.Origin.
 var fileName = regexp.MustCompile(`[\w./-]*\.(?:tf|tfvars|tfbackend|terraformrc)(?:\.json)?\b`)
 
-// forPeople returns the diagnostic without secrets, without the path of the workspace, and with the fields
-// that its files were written from.
+// forPeople returns the diagnostic without secrets, without the path of the workspace, and without advice
+// that does not apply to a Workspace. It names the fields that its files were written from.
 func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 	for _, text := range []*string{&d.Summary, &d.Detail, &d.Address, &d.File, &d.Context} {
 		*text = ws.redacted(*text)
@@ -88,6 +88,8 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 		d.Detail = strings.ReplaceAll(d.Detail, prefix, "")
 		d.File = strings.TrimPrefix(d.File, prefix)
 	}
+
+	d.Summary, d.Detail = adviseHere(oneLine(d.Summary)), adviseHere(oneLine(d.Detail))
 
 	if ws.Origin == nil {
 		return d

@@ -186,10 +186,10 @@ func TestPlanFails(t *testing.T) {
 			"MissingVariables": {
 				reason: "the error has all problems",
 				config: "variable \"v\" {}\nvariable \"w\" {}\n",
-				want: `main.tf:1: No value for required variable: The root module input variable "v" is not set, and has no default value. ` +
-					`Use a -var or -var-file command line argument to provide a value for this variable.; ` +
-					`main.tf:2: No value for required variable: The root module input variable "w" is not set, and has no default value. ` +
-					`Use a -var or -var-file command line argument to provide a value for this variable.`,
+				want: `main.tf:1: No value for required variable: The root module input variable "v" is not set, and has no default value: ` +
+					`set v in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_v.; ` +
+					`main.tf:2: No value for required variable: The root module input variable "w" is not set, and has no default value: ` +
+					`set w in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_w.`,
 			},
 			"UnknownArgument": {
 				reason: "an unknown argument",

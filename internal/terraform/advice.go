@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import "regexp"
+
+// advice has what the CLIs advise people at a command line to do, and what does the same here. The texts
+// are those of Terraform 1.5 to 1.11 and of OpenTofu 1.12, as one line.
+var advice = []struct {
+	cli  *regexp.Regexp
+	here string
+}{
+	{
+		regexp.MustCompile(`variable "([^"]+)" is not set, and has no default value\. Use a -var or -var-file command line argument to provide a value for this variable`),
+		`variable "$1" is not set, and has no default value: set $1 in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_$1`,
+	},
+	{regexp.MustCompile(` To silence these warnings, use TF_VAR_\.\.\. environment variables .*$`), ""},
+	{regexp.MustCompile(`(?:[Rr]un:?|use) "?` + eitherCLI + ` init -upgrade"?`), `set spec.forProvider.initArgs to ["-upgrade"]`},
+	{regexp.MustCompile(`(?:Run "|You may be able to install it automatically by running: )` + eitherCLI + ` init"?( to)?`), "The provider runs init with spec.forProvider.initArgs$1"},
+	{regexp.MustCompile(`(?:[,:;] (?:please )?run| To make the initial dependency selections that will initialize the dependency lock file, run:) "?` + eitherCLI + ` init(?: to ensure all providers are correctly installed|")?`), ""},
+	{
+		regexp.MustCompile(`If you wish to attempt automatic migration of the state, use "` + eitherCLI + ` init -migrate-state"\. If you wish to store the current configuration with no changes to the state, use "` + eitherCLI + ` init -reconfigure"`),
+		`Restore the old backend. Or copy the state to the new one, and set spec.forProvider.initArgs to ["-reconfigure"] until the Workspace is Synced`,
+	},
+	{regexp.MustCompile(`Run the following command to generate a token for (\S+): ` + eitherCLI + ` login\S*(?: \S+)?`), "Set a token for $1 in a file .terraformrc in spec.credentials of the ProviderConfig"},
+	{regexp.MustCompile(`use the -target option`), "use the option -target in spec.forProvider.planArgs and applyArgs"},
+	{regexp.MustCompile(`use the planning option (-exclude=)`), "use in spec.forProvider.planArgs and applyArgs the option $1"},
+	{regexp.MustCompile(`Run the following command to verify that no other changes are pending: ` + eitherCLI + ` plan`), "Remove it from spec.forProvider.planArgs and applyArgs when the changes are made"},
+	{regexp.MustCompile(` For most commands, you can disable locking with the "-lock=false" flag, but this is not recommended\.`), ""},
+	{regexp.MustCompile(`(?:please call the "force-unlock" command to unlock the state manually|You may have to force-unlock this state in order to use it again)`), "remove the lock where the state is stored, if the provider does not do so"},
+	{regexp.MustCompile(`Running "` + eitherCLI + ` apply" again at this point will create a forked state, making it harder to recover\. To retry writing this state, use the following command: ` + eitherCLI + ` state push errored\.tfstate`), "The provider saves this file before the next plan"},
+	{regexp.MustCompile(`You can create a new workspace with the "workspace new" command`), "Set the annotation crossplane.io/external-name to another name"},
+	{regexp.MustCompile(` To see which modules are currently depending on \S+, run the following command: ` + eitherCLI + ` providers`), ""},
+	{regexp.MustCompile(`or use "` + eitherCLI + ` apply" to create a new remote object`), "or remove the import block to create a new remote object"},
+	{regexp.MustCompile(` If you wish to automatically generate config for this resource, use the -generate-config-out option within ` + eitherCLI + ` plan\. Otherwise, make sure`), " Make sure"},
+}
+
+const eitherCLI = `(?:terraform|tofu)`
+
+// adviseHere replaces advice to people at a command line with what does the same here, in one line of text.
+func adviseHere(text string) string {
+	for _, a := range advice {
+		text = a.cli.ReplaceAllString(text, a.here)
+	}
+
+	return text
+}

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestAdvice has what the CLIs say. TestPlanFails has what they say in a run.
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct{ cli, here string }{
+		"Variable": {
+			cli:  "The root module input variable \"region\" is not set, and has no default value. Use a -var or -var-file command line argument to provide a value for this variable.",
+			here: `The root module input variable "region" is not set, and has no default value: set region in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_region.`,
+		},
+		"Undeclared": {
+			cli:  "If you meant to use this value, add a \"variable\" block to the configuration.\n\nTo silence these warnings, use TF_VAR_... environment variables to provide certain \"global\" settings to all configurations in your organization. To reduce the verbosity of these warnings, use the -compact-warnings option.",
+			here: `If you meant to use this value, add a "variable" block to the configuration.`,
+		},
+		"Upgrade": {
+			cli:  "To update the locked dependency selections to match a changed configuration, run:\n  tofu init -upgrade",
+			here: `To update the locked dependency selections to match a changed configuration, set spec.forProvider.initArgs to ["-upgrade"]`,
+		},
+		"MustUpgrade": {
+			cli:  "does not match configured version constraint; must use terraform init -upgrade to allow selection of new versions",
+			here: `does not match configured version constraint; must set spec.forProvider.initArgs to ["-upgrade"] to allow selection of new versions`,
+		},
+		"Init": {
+			cli:  `This module is not yet installed. Run "tofu init" to install all modules required by this configuration.`,
+			here: "This module is not yet installed. The provider runs init with spec.forProvider.initArgs to install all modules required by this configuration.",
+		},
+		"Missing": {
+			cli:  "that provider isn't available. You may be able to install it automatically by running:\n  tofu init",
+			here: "that provider isn't available. The provider runs init with spec.forProvider.initArgs",
+		},
+		"InitBackend": {cli: `Backend initialization required, please run "tofu init"`, here: "Backend initialization required"},
+		"InitLock": {
+			cli:  "required by this configuration but no version is selected\n\nTo make the initial dependency selections that will initialize the dependency lock file, run:\n  terraform init",
+			here: "required by this configuration but no version is selected",
+		},
+		"Checksums": {
+			cli:  "recorded in the dependency lock file, run tofu init to ensure all providers are correctly installed",
+			here: "recorded in the dependency lock file",
+		},
+		"Backend": {
+			cli:  "which may require migrating existing state.\n\nIf you wish to attempt automatic migration of the state, use \"terraform init -migrate-state\".\nIf you wish to store the current configuration with no changes to the state, use \"terraform init -reconfigure\".",
+			here: `which may require migrating existing state. Restore the old backend. Or copy the state to the new one, and set spec.forProvider.initArgs to ["-reconfigure"] until the Workspace is Synced.`,
+		},
+		"Login": {
+			cli:  "Run the following command to generate a token for app.terraform.io:\n    terraform login",
+			here: "Set a token for app.terraform.io in a file .terraformrc in spec.credentials of the ProviderConfig",
+		},
+		"LoginElsewhere": {
+			cli:  "Run the following command to generate a token for tfe.example.org:\n    tofu login tfe.example.org",
+			here: "Set a token for tfe.example.org in a file .terraformrc in spec.credentials of the ProviderConfig",
+		},
+		"Target": {
+			cli:  "To work around this, use the -target option to first apply only the resources that the count depends on.",
+			here: "To work around this, use the option -target in spec.forProvider.planArgs and applyArgs to first apply only the resources that the count depends on.",
+		},
+		"Exclude": {
+			cli:  "Alternatively, you could use the planning option -exclude=null_resource.a to first apply without this object",
+			here: "Alternatively, you could use in spec.forProvider.planArgs and applyArgs the option -exclude=null_resource.a to first apply without this object",
+		},
+		"Incomplete": {
+			cli:  "Run the following command to verify that no other changes are pending:\n    tofu plan\n\t\nNote that",
+			here: "Remove it from spec.forProvider.planArgs and applyArgs when the changes are made Note that",
+		},
+		"Lock": {
+			cli:  "Please resolve the issue above and try\nagain. For most commands, you can disable locking with the \"-lock=false\"\nflag, but this is not recommended.",
+			here: "Please resolve the issue above and try again.",
+		},
+		"Unlock": {
+			cli:  "In this scenario, please call the \"force-unlock\" command to unlock the\nstate manually.",
+			here: "In this scenario, remove the lock where the state is stored, if the provider does not do so.",
+		},
+		"Unsaved": {
+			cli:  "Running \"tofu apply\" again at this point will create a forked state, making it harder to recover.\n\nTo retry writing this state, use the following command:\n    tofu state push errored.tfstate\n",
+			here: "The provider saves this file before the next plan",
+		},
+		"Default": {
+			cli:  "default workspace not supported\nYou can create a new workspace with the \"workspace new\" command.",
+			here: "default workspace not supported Set the annotation crossplane.io/external-name to another name.",
+		},
+		"Providers": {
+			cli:  "Did you intend to use x/y? To see which modules are currently depending on x/z, run the following command:\n    tofu providers",
+			here: "Did you intend to use x/y?",
+		},
+		"Import": {
+			cli:  `associated with the provider's configured region or endpoint, or use "tofu apply" to create a new remote object for this resource.`,
+			here: "associated with the provider's configured region or endpoint, or remove the import block to create a new remote object for this resource.",
+		},
+		"Generate": {
+			cli:  "The target for the given import block does not exist. If you wish to automatically generate config for this resource, use the -generate-config-out option within tofu plan. Otherwise, make sure the target resource exists",
+			here: "The target for the given import block does not exist. Make sure the target resource exists",
+		},
+		"None": {cli: "Use terraform_remote_state.", here: "Use terraform_remote_state."},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			d := Diagnostic{Summary: tc.cli, Detail: tc.cli}.forPeople(Workspace{})
+			if diff := cmp.Diff(Diagnostic{Summary: tc.here, Detail: tc.here}, d); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+		})
+	}
+}
