@@ -34,7 +34,7 @@ func TestDecide(t *testing.T) {
 		return f
 	}
 	observed := func(age time.Duration, change ...func(o *Observation)) Record {
-		o := Observation{At: now.Add(-age), Desired: "d", Exists: true, UpToDate: true}
+		o := Observation{At: now.Add(-age), Desired: "d", Exists: true, UpToDate: true, written: true}
 		for _, fn := range change {
 			fn(&o)
 		}
@@ -55,6 +55,7 @@ func TestDecide(t *testing.T) {
 	orphans := func(f *Facts) { f.MayDelete = false }
 	noUpdates := func(f *Facts) { f.MayUpdate = false }
 	differs := func(o *Observation) { o.UpToDate = false }
+	unwritten := func(o *Observation) { o.written = false }
 	missing := func(o *Observation) { o.UpToDate, o.Exists = false, false }
 
 	reconcile := func(reason string) Decision { return Decision{Action: Reconcile, Reason: reason} }
@@ -81,6 +82,8 @@ func TestDecide(t *testing.T) {
 		"NotShown":     {reason: "The status with the drift was not written.", facts: facts(noUpdates), record: observed(fresh, differs), want: reconcile("its status does not show what was observed")},
 		"NotReady":     {reason: "The status of a creation was not written.", facts: facts(func(f *Facts) { f.Ready = false }), record: observed(fresh), want: reconcile("its status does not show what was observed")},
 		"NotCurrent":   {reason: "The status is that of another generation.", facts: facts(func(f *Facts) { f.Current = false }), record: observed(fresh), want: reconcile("its status does not show what was observed")},
+		"NotWritten":   {reason: "The status has the same conditions as before, but not the new outputs.", facts: facts(), record: observed(fresh, unwritten), want: reconcile("its status does not show what was observed")},
+		"DriftUnsaid":  {reason: "The status has an earlier drift.", facts: facts(noUpdates, func(f *Facts) { f.Drifted = true }), record: observed(fresh, differs, unwritten), want: reconcile("its status does not show what was observed")},
 		"StaleCache":   {reason: "The cache does not show the end of the creation yet.", facts: Facts{UID: "a", Interval: interval, Desired: "d", MayUpdate: true}, record: observed(fresh), want: reconcile("its last reconcile did not succeed")},
 		"Resumed":      {reason: "People want to see what happened during the pause.", facts: facts(func(f *Facts) { f.WasPaused = true }), record: observed(fresh), want: reconcile("it was paused until now")},
 		"Paused":       {reason: "The managed reconciler records it.", facts: facts(changed, func(f *Facts) { f.Paused = true }), record: failing(observed(fresh), time.Minute, false), want: reconcile("it is paused")},

@@ -149,6 +149,11 @@ func (r *Records) Observe(ws workspace.Workspace, o Observation) {
 	r.change(ws, func(rec *Record) { rec.Observation = o })
 }
 
+// Reported records that the status of a Workspace was written after its last observation.
+func (r *Records) Reported(ws workspace.Workspace) {
+	r.change(ws, func(rec *Record) { rec.Observation.written = true })
+}
+
 // ForgetObservation drops the observation of a Workspace that is about to be changed.
 func (r *Records) ForgetObservation(ws workspace.Workspace) {
 	r.change(ws, func(rec *Record) { rec.Observation = Observation{} })
@@ -262,18 +267,25 @@ type Observation struct {
 
 	// State is the summary of the state, for the status.
 	State *commonv1beta1.StateSummary
+
+	// Warnings of the plan and the apply, for the status.
+	Warnings []string
+
+	// written says that the status was written since.
+	written bool
 }
 
 // settled says that the infrastructure matches the module, or may not be changed.
 func (o Observation) settled(f Facts) bool { return o.UpToDate || o.Exists && !f.MayUpdate }
 
-// reported says whether the conditions of a Workspace show the observation.
+// reported says whether the status of a Workspace shows the observation. The conditions alone do not tell:
+// those of an earlier observation may be the same, but not its outputs.
 func (o Observation) reported(f Facts) bool {
 	if o.UpToDate {
-		return f.Ready && f.Current
+		return o.written && f.Ready && f.Current
 	}
 
-	return f.MayUpdate || !o.Exists || f.Drifted
+	return f.MayUpdate || !o.Exists || o.written && f.Drifted
 }
 
 const (

@@ -77,7 +77,7 @@ resource "terraform_data" "slow" {
   }
 }
 `))
-		expectEvent(t, c, ws, "ApplyProgress", "0 resources done", `terraform_data.slow["(sensitive)"]`)
+		expectEvent(t, c, ws, "ApplyProgress", "Applying for 30 s: 0 of 1 done; creating ", `terraform_data.slow["(sensitive)"]`)
 		e.write(t, "gate", "")
 		expectReady(t, c, ws)
 		expectHidden(t, ws)

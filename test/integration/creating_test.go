@@ -26,13 +26,18 @@ func TestCreating(t *testing.T) {
 	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "gated.tf", e))
 
 	expectDone(t, e, "created")
-	expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse, "Applying: 1 to add, 0 to change, 0 to destroy")
+	expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse, "Applying: 1 to add, 0 to change, 0 to destroy: create terraform_data.gated")
 	expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonCreating)
-	expectPlan(t, c, ws, &commonv1beta1.PlanSummary{Add: 1, Summary: "+1 ~0 -0"})
+	expectPlan(t, c, ws, &commonv1beta1.PlanSummary{Add: 1, Summary: "+1 ~0 -0", ResourceChanges: []string{"create terraform_data.gated"}, OutputChanges: []string{"greeting"}})
 	expectEvent(t, c, ws, "PlannedChanges", "1 to add")
 
 	e.write(t, "gate", "")
 	expectReady(t, c, ws)
 	expectPlan(t, c, ws, nil)
 	expectEvent(t, c, ws, "CreatedExternalResource")
+	expectEvent(t, c, ws, "AppliedChanges", "Applied in ", ": 1 added, 0 changed, 0 destroyed")
+
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+	expectEvent(t, c, ws, "AppliedChanges", "Destroyed in ", ": 1 destroyed")
 }

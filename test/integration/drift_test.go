@@ -80,7 +80,7 @@ func TestDrift(t *testing.T) {
 	bound := c.createManaged(t, clusterScope, ns, policyNoUpdate(), opts...)
 	expectCondition(t, c, bound, "Drifted", corev1.ConditionTrue,
 		"1 to add, 0 to change, 0 to destroy", "time_rotating.vanishing")
-	expectPlan(t, c, bound, &commonv1beta1.PlanSummary{Add: 1, Summary: "+1 ~0 -0", Drifted: []string{"time_rotating.vanishing"}})
+	expectPlan(t, c, bound, &commonv1beta1.PlanSummary{Add: 1, Summary: "+1 ~0 -0", ResourceChanges: []string{"create time_rotating.vanishing"}, Drifted: []string{"time_rotating.vanishing"}})
 
 	free := c.createWorkspace(t, clusterScope, ns, opts...)
 	expectEvent(t, c, free, "DetectedDrift", "1 to add", "time_rotating.vanishing")
@@ -107,9 +107,9 @@ func TestDriftOfModule(t *testing.T) {
 	expectPlan(t, c, ws, nil)
 
 	e.write(t, "world", "new")
-	expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue, "0 to add, 1 to change, 0 to destroy")
-	expectPlan(t, c, ws, &commonv1beta1.PlanSummary{Change: 1, Summary: "+0 ~1 -0"})
-	expectEvent(t, c, ws, "PlannedChanges", "0 to add, 1 to change, 0 to destroy")
+	expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue, "0 to add, 1 to change, 0 to destroy: update terraform_data.follower")
+	expectPlan(t, c, ws, &commonv1beta1.PlanSummary{Change: 1, Summary: "+0 ~1 -0", ResourceChanges: []string{"update terraform_data.follower"}, OutputChanges: []string{"world"}})
+	expectEvent(t, c, ws, "PlannedChanges", "0 to add, 1 to change, 0 to destroy: update terraform_data.follower")
 	expectOutputs(t, c, ws, map[string]string{"world": `"old"`})
 
 	e.write(t, "world", "old")

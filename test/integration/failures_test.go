@@ -123,3 +123,55 @@ func expectReadable(t *testing.T, c xpv2.Condition) {
 		t.Errorf("want a message that is not longer than a page, got %d bytes", len(c.Message))
 	}
 }
+
+// TestHalfWay fails in the middle of an apply, in a way that makes the next plan fail, too. The status shows
+// what exists.
+func TestHalfWay(t *testing.T) {
+	t.Parallel()
+
+	const precondition = `
+  precondition {
+    condition     = terraform_data.first.output == "second"
+    error_message = "This is not the second."
+  }
+`
+
+	cases := map[string]struct{ reason, module string }{
+		"Resource": {reason: "The second resource cannot be created.", module: `
+resource "terraform_data" "second" {
+  lifecycle {` + precondition + `}
+}`},
+		"Output": {reason: "An output fails its check.", module: `
+output "second" {
+  value = 2` + precondition + `}`},
+	}
+
+	for cli, use := range map[string]func(t *testing.T) (*cluster, string, string, *instance){"OpenTofu": useOpenTofu, "Terraform": useTerraform} {
+		for name, tc := range cases {
+			t.Run(cli+name, func(t *testing.T) {
+				t.Parallel()
+
+				c, ns, shard, _ := use(t)
+
+				cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "half-way"))
+				ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`
+resource "terraform_data" "first" {
+  input = "first"
+}`+tc.module))
+
+				expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse, "The last apply failed: see Synced")
+				expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonUnavailable)
+				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "This is not the second.")
+
+				if s := ws.GetObservation().State; s == nil || s.Resources != 1 || s.Lineage == "" {
+					t.Errorf("%s\nwant one resource in the status, got %+v", tc.reason, s)
+				}
+
+				expectEvent(t, c, ws, "AppliedChanges", "Failed after ", ": 1 added, 0 changed, 0 destroyed")
+
+				c.remove(t, ws)
+				expectGone(t, c, ws)
+			})
+		}
+	}
+}

@@ -99,7 +99,7 @@ func TestManagementPolicies(t *testing.T) {
 		expectReady(t, c, ws)
 
 		c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
-		expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue, "changes that the summary of the plan does not count, such as those of outputs")
+		expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue, "only outputs change: greeting")
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionTrue)
 		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
 		expectRuns(t, i, ws, "init", "plan", "apply", "plan")

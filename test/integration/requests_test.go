@@ -37,7 +37,7 @@ func TestRequests(t *testing.T) {
 		"PATCH workspaces/status":   1, // The claim.
 		"GET workspaces":            1,
 		"POST providerconfigusages": 1,
-		"POST events":               2, // What was planned, and that it was created.
+		"POST events":               3, // What was planned, what was applied, and that it was created.
 		"PUT workspaces":            1, // External name, finalizer, and that creation begins.
 		"PUT workspaces/status":     2, // That creation begins, and its result.
 		"PATCH workspaces":          1, // That creation has succeeded.
@@ -74,7 +74,7 @@ func TestRequests(t *testing.T) {
 		"GET leases":            2, // The lock on the state, and whether it is the last one of the backend.
 		"DELETE leases":         1,
 		"DELETE secrets":        1,
-		"POST events":           1,
+		"POST events":           2, // What was destroyed, and that it was deleted.
 		"PUT workspaces":        1, // Without the finalizer.
 	}
 

@@ -29,7 +29,7 @@ func TestStalled(t *testing.T) {
 	c.create(t, healthy)
 
 	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "invalid.tf")))
-	expectCondition(t, c, ws, "Stalled", corev1.ConditionTrue, "5 times", "The next try is at ")
+	expectCondition(t, c, ws, "Stalled", corev1.ConditionTrue, "5 times", "next try ")
 	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Reference to undeclared input variable")
 	expectReadable(t, ws.GetCondition("Stalled"))
 

@@ -39,6 +39,11 @@ type WorkspaceObservation struct {
 	// +optional
 	Plan *PlanSummary `json:"plan,omitempty"`
 
+	// Warnings of the last plan and of its apply, such as those of failed checks:
+	// the first five, and how many more there are.
+	// +optional
+	Warnings []string `json:"warnings,omitempty"`
+
 	// State is the last observed Terraform state. It makes it possible to detect a
 	// lost state before everything is created a second time.
 	// +optional
@@ -84,6 +89,16 @@ type PlanSummary struct {
 	// +1 ~0 -2.
 	// +optional
 	Summary string `json:"summary,omitempty"`
+
+	// ResourceChanges are actions and addresses, such as "replace aws_vpc.main": the
+	// first 20, those that delete something first, and how many more there are.
+	// +optional
+	ResourceChanges []string `json:"resourceChanges,omitempty"`
+
+	// OutputChanges are the names of outputs that change: the first ones, if there
+	// are many.
+	// +optional
+	OutputChanges []string `json:"outputChanges,omitempty"`
 
 	// Drifted are addresses of resources that were changed outside of Terraform:
 	// the first ones, if there are many.

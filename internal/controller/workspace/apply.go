@@ -113,7 +113,7 @@ func (e *external) checkNoState(ctx context.Context) error {
 // state was locked or has changed, another process is about to write to it, and what that process
 // creates does not belong to this Workspace.
 func (e *external) withdrawCreation(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership, err error) {
-	if !terraform.IsLocked(err) && !errors.Is(err, runner.ErrStateTaken) && !e.createdNothing(ctx, err) {
+	if !terraform.IsLocked(err) && !errors.Is(err, runner.ErrStateTaken) && !e.createdNothing() {
 		return
 	}
 
@@ -127,24 +127,41 @@ func (e *external) restoreOwnership(ctx context.Context, ws workspace.Workspace,
 	_ = e.kube.Status().Update(ctx, ws)
 }
 
-// createdNothing says whether an apply that ended with the supplied error is known to have
-// created nothing. It says so only where the state is on a disk: without that disk, a creation
-// that has begun could not continue unless a person accepts it.
-func (e *external) createdNothing(ctx context.Context, err error) bool {
+// createdNothing says whether a failed apply is known to have created nothing. It says so only where
+// the state is on a disk: without that disk, a creation that has begun could not continue unless a
+// person accepts it.
+func (e *external) createdNothing() bool {
+	place, err := e.runner.StatePlace()
+
+	return err == nil && place.OnDisk && e.left != nil && e.left.Empty()
+}
+
+// reportFailed reports what is in the state after an apply or a destroy that began with the supplied state and
+// ended with the supplied error: the plan of the next attempt may fail, so that nothing else would report it.
+func (e *external) reportFailed(ctx context.Context, ws workspace.Workspace, before *terraform.State, err error) {
 	ended := &terraform.Error{}
 	// A killed CLI, or one that cannot write its state, may have created something that is not in it.
-	if !errors.As(err, &ended) || ended.ExitCode < 0 || terraform.IsStateUnsaved(err) {
-		return false
-	}
-
-	place, err := e.runner.StatePlace()
-	if err != nil || !place.OnDisk {
-		return false
+	if !errors.As(err, &ended) || ended.ExitCode < 0 || terraform.IsStateUnsaved(err) || terraform.IsLocked(err) {
+		return
 	}
 
 	state, err := e.runner.State(ctx)
+	if err != nil {
+		return
+	}
 
-	return err == nil && state.Empty()
+	e.left = state
+
+	// Without a lineage, the state may be that of another process.
+	if state.Lineage == "" || state.Lineage != before.Lineage {
+		return
+	}
+
+	o := ws.GetObservation()
+	o.State = new(summarizeState(state))
+	ws.SetObservation(o)
+
+	showOutputs(e.recorder, ws, visibleOutputs(state.Outputs))
 }
 
 // Update applies the plan that was made when the connector connected.
@@ -162,7 +179,7 @@ func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.
 
 	o, err := e.apply(ctx, ws)
 	if err != nil {
-		ws.SetConditions(xpv2.Unavailable().WithMessage("The last update failed").WithObservedGeneration(ws.GetGeneration()))
+		applyFailed(ws)
 
 		return managed.ExternalUpdate{}, e.failed(ws, err)
 	}
@@ -178,7 +195,7 @@ func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.
 
 // reportApplied reports what was applied, and returns the connection details to publish.
 func (e *external) reportApplied(ctx context.Context, ws workspace.Workspace, o schedule.Observation) (managed.ConnectionDetails, error) {
-	settle(ws, reasonApplied)
+	settle(ws, reasonPlanApplied)
 
 	reported, err := e.report(ctx, ws, o)
 	if err != nil {
@@ -209,15 +226,21 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 
 	var a *terraform.Applied
 
+	planned := e.plan.Summary
+	steps := &progress{total: planned.Add + planned.Change + planned.Destroy}
+
 	err := e.withLock(ctx, ws, func() error {
-		return withProgress(e.recorder, ws, e.runner.Background, func(report func(terraform.Progress)) (err error) {
+		return e.withProgress(ws, steps, func(report func(terraform.Progress)) (err error) {
 			a, err = e.runner.Apply(ctx, e.plan, again, report)
 
 			return err
 		})
 	})
 	if err != nil {
-		return schedule.Observation{}, e.retrySaveState(ctx, ws, err)
+		err = e.retrySaveState(ctx, ws, err)
+		e.reportFailed(ctx, ws, e.plan.Prior, err)
+
+		return schedule.Observation{}, err
 	}
 
 	if err := e.saveUsedState(ctx, ws); err != nil {
@@ -229,6 +252,7 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 		return schedule.Observation{}, err
 	}
 
+	o.Warnings = a.Warnings.WithPlan(e.plan.Warnings).Texts()
 	e.records.Observe(ws, o)
 
 	return o, nil

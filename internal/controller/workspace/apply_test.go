@@ -98,7 +98,7 @@ func TestCreate(t *testing.T) {
 		"Failed": {
 			reason: "Something may exist: the creation has begun.",
 			change: func(r *attempt) { r.runner.applyErr = &terraform.Error{ExitCode: 1} },
-			want:   outcome{ran: []string{"apply"}, err: "ended with", ready: xpv2.ReasonCreating, begun: true},
+			want:   outcome{ran: []string{"apply", "state pull"}, err: "ended with", ready: xpv2.ReasonCreating, begun: true},
 		},
 		"FailedWithNothing": {
 			reason: "On a disk that is not lost, an empty state proves that nothing was created.",
@@ -334,5 +334,46 @@ func TestUnrecordedCreation(t *testing.T) {
 		if here, err := r.beganHere(r.ws); err != nil || !here {
 			t.Errorf("want the earlier creation to have begun on this disk, got %t and error %v", here, err)
 		}
+	}
+}
+
+// TestReportFailed ensures that the status shows what a failed apply has left, and nothing that may be the
+// work of another process.
+func TestReportFailed(t *testing.T) {
+	t.Parallel()
+
+	half := terraform.State{Lineage: ownLineage, Serial: 4, Resources: 3, Managed: 3, Outputs: map[string]terraform.Output{"o": {Value: []byte("1")}}}
+	foreign := otherState()
+
+	cases := map[string]struct {
+		reason string
+		left   *terraform.State
+		err    error
+		want   int
+	}{
+		"HalfWay":  {reason: "One resource was created.", left: &half, err: &terraform.Error{ExitCode: 1}, want: 3},
+		"Foreign":  {reason: "Another process has replaced the state.", left: &foreign, err: &terraform.Error{ExitCode: 1}, want: 2},
+		"Killed":   {reason: "The state may lack what was created last.", left: &half, err: &terraform.Error{ExitCode: -1}, want: 2},
+		"NotSaved": {reason: "So it may here.", left: &half, err: &terraform.Error{ExitCode: 1, Diagnostics: []terraform.Diagnostic{{Summary: "Failed to save state"}}}, want: 2},
+		"NoRun":    {reason: "Nothing was applied.", left: &half, err: errors.New("boom"), want: 2},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, with(owner))
+			r.observed(t, changes(), ownState())
+			r.runner.applyErr, r.runner.latest = tc.err, tc.left
+
+			if _, err := r.Update(t.Context(), r.ws); !errors.Is(err, tc.err) {
+				t.Errorf("\n%s\nUpdate(...): want %v, got %v", tc.reason, tc.err, err)
+			}
+
+			o := r.ws.GetObservation()
+			if o.State.Resources != tc.want || (len(o.Outputs) > 0) != (tc.want == 3) {
+				t.Errorf("\n%s\nwant %d resources in the status, got %d and the outputs %v", tc.reason, tc.want, o.State.Resources, o.Outputs)
+			}
+		})
 	}
 }

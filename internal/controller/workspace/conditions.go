@@ -17,6 +17,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
@@ -33,9 +34,6 @@ const (
 	reasonRepeatedFailure xpv2.ConditionReason = "RepeatedFailure"
 	reasonRetried         xpv2.ConditionReason = "Retried"
 )
-
-// maxDrifted is the largest number of drifted resources that a status lists.
-const maxDrifted = 20
 
 func ready(ws workspace.Workspace) {
 	ws.SetConditions(xpv2.Available().WithObservedGeneration(ws.GetGeneration()))
@@ -54,6 +52,10 @@ func notReadyIfChanged(ws workspace.Workspace) {
 	if c.Status == corev1.ConditionTrue && c.ObservedGeneration != 0 && c.ObservedGeneration != ws.GetGeneration() {
 		ws.SetConditions(xpv2.Unavailable().WithMessage("The changed specification cannot be planned").WithObservedGeneration(ws.GetGeneration()))
 	}
+}
+
+func applyFailed(ws workspace.Workspace) {
+	ws.SetConditions(xpv2.Unavailable().WithMessage("The last apply failed: see Synced").WithObservedGeneration(ws.GetGeneration()))
 }
 
 // drifted sets the condition Drifted of a Workspace that differs and may not be updated, or clears
@@ -102,16 +104,25 @@ func summarize(p *terraform.Plan) *commonv1beta1.PlanSummary {
 		return nil
 	}
 
-	d := slices.Sorted(slices.Values(p.Drift))
-
-	return &commonv1beta1.PlanSummary{
-		Add:     p.Summary.Add,
-		Change:  p.Summary.Change,
-		Destroy: p.Summary.Destroy,
-		Import:  p.Summary.Import,
-		Summary: fmt.Sprintf("+%d ~%d -%d", p.Summary.Add, p.Summary.Change, p.Summary.Destroy),
-		Drifted: d[:min(len(d), maxDrifted)],
+	s := &commonv1beta1.PlanSummary{
+		Add:           p.Summary.Add,
+		Change:        p.Summary.Change,
+		Destroy:       p.Summary.Destroy,
+		Import:        p.Summary.Import,
+		Summary:       fmt.Sprintf("+%d ~%d -%d", p.Summary.Add, p.Summary.Change, p.Summary.Destroy),
+		OutputChanges: p.Outputs,
+		Drifted:       p.Drift,
 	}
+
+	for _, c := range p.Resources {
+		s.ResourceChanges = append(s.ResourceChanges, c.String())
+	}
+
+	if p.MoreResources > 0 {
+		s.ResourceChanges = append(s.ResourceChanges, fmt.Sprintf("and %d more", p.MoreResources))
+	}
+
+	return s
 }
 
 // isNews says whether a plan differs from the last one for the same specification.
@@ -123,8 +134,12 @@ func isNews(ws workspace.Workspace, s *commonv1beta1.PlanSummary) bool {
 
 // describe a summary in the words of the CLI.
 func describe(s *commonv1beta1.PlanSummary) string {
-	if s.Add+s.Change+s.Destroy+s.Import == 0 && len(s.Drifted) == 0 {
-		return "changes that the summary of the plan does not count, such as those of outputs"
+	if s.Add+s.Change+s.Destroy+s.Import+len(s.ResourceChanges)+len(s.Drifted) == 0 {
+		if len(s.OutputChanges) == 0 {
+			return "changes that the summary of the plan does not count"
+		}
+
+		return "only outputs change: " + strings.Join(s.OutputChanges, ", ")
 	}
 
 	text := fmt.Sprintf("%d to add, %d to change, %d to destroy", s.Add, s.Change, s.Destroy)
@@ -132,11 +147,23 @@ func describe(s *commonv1beta1.PlanSummary) string {
 		text = fmt.Sprintf("%d to import, %s", s.Import, text)
 	}
 
+	if len(s.ResourceChanges) > 0 {
+		text += ": " + strings.Join(s.ResourceChanges, ", ")
+	}
+
 	if len(s.Drifted) > 0 {
 		text += "; changed outside of Terraform: " + strings.Join(s.Drifted, ", ")
 	}
 
 	return text
+}
+
+// warned records an Event if there are warnings that the status does not have yet.
+func warned(recorder event.Recorder, ws workspace.Workspace, warnings []string) {
+	known := ws.GetObservation().Warnings
+	if slices.ContainsFunc(warnings, func(w string) bool { return !slices.Contains(known, w) }) {
+		recorder.Event(ws, event.Warning(reasonWarned, errors.New(strings.Join(warnings, "; "))))
+	}
 }
 
 // recordFailure records that a reconcile of a Workspace failed. The managed reconciler writes the
@@ -158,9 +185,11 @@ func (c *connector) recordFailure(ws workspace.Workspace, err error) {
 		return
 	}
 
-	next := f.Retry.UTC().Format(time.RFC3339)
-	if transition(ws, workspace.TypeStalled, corev1.ConditionTrue, reasonRepeatedFailure, fmt.Sprintf("Failed %d times in a row: it is tried less often, until it succeeds or changes. The next try is at %s. Synced has the last failure", f.Count, next)) {
-		c.logFor(ws).Info("Workspace is stalled: it keeps failing, and is tried less often", "error", err, "next-try", next)
+	next := f.Retry.UTC()
+	message := fmt.Sprintf("Failed %d times; next try %s. Cause: %.200s", f.Count, next.Format("15:04:05Z"), err)
+
+	if transition(ws, workspace.TypeStalled, corev1.ConditionTrue, reasonRepeatedFailure, message) {
+		c.logFor(ws).Info("Workspace is stalled: it keeps failing, and is tried less often", "error", err, "next-try", next.Format(time.RFC3339))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
@@ -44,12 +45,30 @@ func TestDescribe(t *testing.T) {
 		},
 		"OutputsOnly": {
 			reason: "A plan without resources is about outputs.",
+			plan:   &terraform.Plan{Changes: true, Outputs: []string{"greeting", "name"}},
+			want:   "only outputs change: greeting, name",
+		},
+		"Unknown": {
+			reason: "A plan that was made elsewhere says nothing.",
 			plan:   &terraform.Plan{Changes: true},
-			want:   "changes that the summary of the plan does not count, such as those of outputs",
+			want:   "changes that the summary of the plan does not count",
+		},
+		"Resources": {
+			reason: "The changes of resources are named.",
+			plan: &terraform.Plan{
+				Changes: true, Summary: terraform.Summary{Add: 20, Destroy: 2}, MoreResources: 18,
+				Resources: []terraform.ResourceChange{{Action: "replace", Address: "a.a"}, {Action: "delete", Address: "a.b"}}, Outputs: []string{"o"},
+			},
+			want: "20 to add, 0 to change, 2 to destroy: replace a.a, delete a.b, and 18 more",
+		},
+		"Moved": {
+			reason: "Not all changes are counted.",
+			plan:   &terraform.Plan{Changes: true, Resources: []terraform.ResourceChange{{Action: "move", Address: "a.a"}}},
+			want:   "0 to add, 0 to change, 0 to destroy: move a.a",
 		},
 		"Drift": {
 			reason: "Resources that were changed outside of Terraform are listed in order.",
-			plan:   &terraform.Plan{Changes: true, Drift: []string{"b.b", "a.a"}},
+			plan:   &terraform.Plan{Changes: true, Drift: []string{"a.a", "b.b"}},
 			want:   "0 to add, 0 to change, 0 to destroy; changed outside of Terraform: a.a, b.b",
 		},
 	}
@@ -302,7 +321,7 @@ func TestStalled(t *testing.T) {
 		return ws.GetCondition(workspace.TypeStalled)
 	}
 	message := func(n, at string) string {
-		return "Failed " + n + " times in a row: it is tried less often, until it succeeds or changes. The next try is at " + at + ". Synced has the last failure"
+		return "Failed " + n + " times; next try " + at + ". Cause: no such region"
 	}
 
 	for range 4 {
@@ -312,7 +331,7 @@ func TestStalled(t *testing.T) {
 	}
 
 	stalled := fail()
-	if diff := cmp.Diff(message("5", "2026-01-02T02:05:05Z"), stalled.Message); diff != "" {
+	if diff := cmp.Diff(message("5", "02:05:05Z"), stalled.Message); diff != "" {
 		t.Errorf("message of a Workspace that has stalled: -want, +got:\n%s", diff)
 	}
 
@@ -322,7 +341,7 @@ func TestStalled(t *testing.T) {
 	ws.Status.Conditions = []xpv2.Condition{stalled}
 
 	again := fail()
-	if diff := cmp.Diff(message("6", "2026-01-02T02:06:05Z"), again.Message); diff != "" {
+	if diff := cmp.Diff(message("6", "02:06:05Z"), again.Message); diff != "" {
 		t.Errorf("message after another failure: -want, +got:\n%s", diff)
 	}
 
@@ -450,4 +469,38 @@ func (r *attempt) reconcileOnce(ctx context.Context, next func() error) error {
 	}
 
 	return next()
+}
+
+// TestWarned ensures that warnings are not told at every plan.
+func TestWarned(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason   string
+		warnings []string
+		want     []string
+	}{
+		"Same":   {reason: "The status has both.", warnings: []string{"a", "b"}},
+		"Fewer":  {reason: "One has gone.", warnings: []string{"b"}},
+		"None":   {reason: "Nothing is to be told."},
+		"Other":  {reason: "One is new.", warnings: []string{"b", "c"}, want: []string{"b; c"}},
+		"Counts": {reason: "There are more than the status shows.", warnings: []string{"a", "b", "and 1 more"}, want: []string{"a; b; and 1 more"}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			ws := with()
+			ws.SetObservation(commonv1beta1.WorkspaceObservation{Warnings: []string{"a", "b"}})
+
+			var got []string
+
+			warned(recorderFunc(func(e event.Event) { got = append(got, e.Message) }), ws, tc.warnings)
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nwarned(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
 }

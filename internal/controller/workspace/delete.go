@@ -181,7 +181,7 @@ func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, fou
 	}
 
 	err := e.withLock(ctx, ws, func() error {
-		return withProgress(e.recorder, ws, e.runner.Background, func(report func(terraform.Progress)) (err error) {
+		return e.withProgress(ws, &progress{destroys: true, total: found.Managed}, func(report func(terraform.Progress)) (err error) {
 			destroyed, err = e.runner.Destroy(ctx, again, report)
 
 			return err
@@ -191,6 +191,7 @@ func (e *external) destroyState(ctx context.Context, ws workspace.Workspace, fou
 	complete := err == nil
 	if !complete {
 		err = e.retrySaveState(ctx, ws, err)
+		e.reportFailed(ctx, ws, found, err)
 	}
 
 	err = e.saveDestroyed(ctx, ws, err)

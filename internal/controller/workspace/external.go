@@ -32,6 +32,7 @@ import (
 const (
 	reasonPlanned event.Reason = "PlannedChanges"
 	reasonDrifted event.Reason = "DetectedDrift"
+	reasonWarned  event.Reason = "ReportedWarnings"
 )
 
 // What was done about a drift.
@@ -53,6 +54,9 @@ type external struct {
 
 	// plan is applied by Create or Update.
 	plan *terraform.Plan
+
+	// left is the state that a failed apply has left, or nil if it is not known.
+	left *terraform.State
 
 	// refused is the error of saveState after which the runs use the unsaved state, or nil.
 	refused error
@@ -168,6 +172,7 @@ func (e *external) planned(ctx context.Context, ws workspace.Workspace, suspect 
 		Plan:     summarize(p),
 		Outputs:  state.Outputs,
 		State:    new(summarizeState(state)),
+		Warnings: p.Warnings.Texts(),
 	}, nil
 }
 
@@ -226,7 +231,9 @@ func (e *external) report(ctx context.Context, ws workspace.Workspace, seen sche
 		o.Checksum = checksum(ws)
 	}
 
-	o.RemoteSource, o.Plan = seen.Source, seen.Plan
+	warned(e.recorder, ws, seen.Warnings)
+
+	o.RemoteSource, o.Plan, o.Warnings = seen.Source, seen.Plan, seen.Warnings
 	if !onlyObservesOther(ws, seen) {
 		o.State = seen.State
 	}

@@ -44,7 +44,8 @@ const (
 	otherLineage = "22222222-2222-2222-2222-222222222222"
 )
 
-// events are the reasons of the recorded Events.
+// events are the reasons of the recorded Events, except for AppliedChanges, which follows each apply and
+// destroy: see TestProgress.
 type events struct {
 	event.Recorder
 
@@ -52,7 +53,9 @@ type events struct {
 }
 
 func (e *events) Event(_ runtime.Object, ev event.Event) {
-	e.reasons = append(e.reasons, string(ev.Reason))
+	if ev.Reason != reasonApplied {
+		e.reasons = append(e.reasons, string(ev.Reason))
+	}
 }
 
 // counts are the metrics of a reconcile, in their order.

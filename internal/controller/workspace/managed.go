@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -94,7 +95,8 @@ func mayPass(err error) bool {
 type managedClient struct {
 	client.Client
 
-	cache client.Reader
+	cache   client.Reader
+	records *schedule.Records
 }
 
 // Create an object. What a Secret cannot hold is left out, and is the error: the API server would
@@ -176,28 +178,49 @@ func (e finalError) As(target any) bool { return errors.As(e.err, target) }
 
 // Status returns a writer of statuses.
 func (c managedClient) Status() client.SubResourceWriter {
-	return managedStatusWriter{c.Client.Status(), c.cache}
+	return managedStatusWriter{c.Client.Status(), c.cache, c.records}
 }
 
 type managedStatusWriter struct {
 	client.SubResourceWriter
 
-	cache client.Reader
+	cache   client.Reader
+	records *schedule.Records
 }
 
-// Update a status. The managed reconciler marks a resource that it has created as Creating: for most
-// resources, that was only the request. An apply is complete when it ends.
+// Update a status. The managed reconciler marks a resource as Creating after each creation, even a failed
+// one: for most resources, that was only the request. An apply is complete when it ends.
 func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
 	ws, ok := o.(workspace.Workspace)
-	if ok && isCreated(ws) {
-		ready(ws)
+	if !ok {
+		return w.SubResourceWriter.Update(ctx, o, opts...)
 	}
 
-	if ok && ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse {
+	switch {
+	case isCreated(ws):
+		ready(ws)
+	case isPartlyCreated(ws):
+		applyFailed(ws)
+	}
+
+	if ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse {
 		w.explainFailure(ctx, ws)
 	}
 
-	return w.SubResourceWriter.Update(ctx, o, opts...)
+	if err := w.SubResourceWriter.Update(ctx, o, opts...); err != nil {
+		return err
+	}
+
+	w.records.Reported(ws)
+
+	return nil
+}
+
+// isPartlyCreated says whether a creation has failed and left something in the state.
+func isPartlyCreated(ws workspace.Workspace) bool {
+	return ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonCreating &&
+		ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse &&
+		ws.GetObservation().Plan != nil && workspace.Remembered(ws).Resources > 0
 }
 
 // explainFailure makes the condition Synced begin with the cause, and adds the condition Ready if nothing was

@@ -333,6 +333,8 @@ func TestReady(t *testing.T) {
 		"NotPublished": {reason: "The outputs may not be in the Secret.", ws: with(begun, created, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonCreating},
 		"NotCreated":   {reason: "An earlier creation has failed, and this reconcile may not update.", ws: with(begun, conditions(xpv2.Creating(), xpv2.ReconcileSuccess())), want: xpv2.ReasonCreating},
 		"Drifted":      {reason: "A later creation was withdrawn, something else has created a part, and this reconcile may not update.", ws: with(begun, created, conditions(xpv2.Creating(), xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonCreating},
+		"Failed":       {reason: "The creation failed, and nothing is left in the state.", ws: with(begun, planned, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonCreating},
+		"HalfWay":      {reason: "The creation failed, and has left something in the state.", ws: with(begun, owner, planned, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable},
 		"Deleting":     {reason: "It is being deleted.", ws: with(begun, created, conditions(xpv2.Deleting(), xpv2.ReconcileSuccess())), want: xpv2.ReasonDeleting},
 	}
 
@@ -343,7 +345,7 @@ func TestReady(t *testing.T) {
 			r := newAttempt(t, with())
 			r.ws.Status = tc.ws.Status
 
-			if err := (managedClient{Client: r.kube, cache: r.kube}).Status().Update(t.Context(), r.ws); err != nil {
+			if err := (managedClient{Client: r.kube, cache: r.kube, records: r.records}).Status().Update(t.Context(), r.ws); err != nil {
 				t.Fatal(err)
 			}
 

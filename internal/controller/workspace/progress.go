@@ -10,21 +10,28 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // progressInterval is the time between two events about one run.
 const progressInterval = 30 * time.Second
 
-const reasonProgress event.Reason = "ApplyProgress"
+const (
+	reasonProgress event.Reason = "ApplyProgress"
+	reasonApplied  event.Reason = "AppliedChanges"
+)
 
+// A progress is that of an apply or a destroy.
 type progress struct {
+	destroys bool
+	total    int // The number of steps that are planned: to replace a resource takes two.
+	start    time.Time
+
 	mu   sync.Mutex
-	done int
+	done map[string]int // The number of finished steps, by action.
 
 	// running are the resources that were begun and are not done, oldest first.
 	running []terraform.Progress
@@ -36,10 +43,15 @@ const maxBackground = 3
 // withProgress calls run, and records Events about its progress, one at each interval. A run that
 // ends before the first interval has none. It uses a timer because the CLI does not report often
 // enough: OpenTofu 1.12 reports nothing more of a resource that takes longer than ten seconds.
-func withProgress(r event.Recorder, o runtime.Object, background func() []string, run func(report func(terraform.Progress)) error) error {
-	p, due, ended := &progress{}, time.NewTicker(progressInterval), make(chan struct{})
+//
+// At the end it records an Event and logs what was done, also by a run that failed in the middle: neither
+// the plan nor the error says that.
+func (e *external) withProgress(ws workspace.Workspace, p *progress, run func(report func(terraform.Progress)) error) error {
+	p.start, p.done, p.running = time.Now(), map[string]int{}, nil
+
+	due, ended := time.NewTicker(progressInterval), make(chan struct{})
 	// The run may write to the object.
-	o = o.DeepCopyObject()
+	o := ws.DeepCopyObject()
 
 	events := sync.WaitGroup{}
 	events.Go(func() {
@@ -48,16 +60,24 @@ func withProgress(r event.Recorder, o runtime.Object, background func() []string
 			case <-ended:
 				return
 			case <-due.C:
-				r.Event(o, event.Normal(reasonProgress, p.text(background())))
+				e.recorder.Event(o, event.Normal(reasonProgress, p.text(e.runner.Background())))
 			}
 		}
 	})
 
-	defer events.Wait()
-	defer close(ended)
-	defer due.Stop()
+	err := run(p.report)
 
-	return run(p.report)
+	due.Stop()
+	close(ended)
+	events.Wait()
+
+	if err == nil || len(p.done) > 0 {
+		said := p.result(err)
+		e.recorder.Event(ws, event.Normal(reasonApplied, said))
+		e.logFor(ws).Info(said)
+	}
+
+	return err
 }
 
 func (p *progress) report(e terraform.Progress) {
@@ -72,18 +92,35 @@ func (p *progress) report(e terraform.Progress) {
 	}
 
 	if e.Event == "apply_complete" {
-		p.done++
+		p.done[e.Action]++
 	}
 }
 
-// text describes the progress. A provisioner waits for the programs in the background that have its output.
+// text describes how far the run is. A provisioner waits for the programs in the background that have its output.
 func (p *progress) text(background []string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	text := fmt.Sprintf("%d resources done", p.done)
+	done := 0
+	for _, n := range p.done {
+		done += n
+	}
+
+	what := "Applying"
+	if p.destroys {
+		what = "Destroying"
+	}
+
+	// A plan that became stale may have had fewer steps.
+	text := fmt.Sprintf("%s for %s: %d of %d done", what, spell(time.Since(p.start)), done, max(p.total, done+len(p.running)))
+
 	if len(p.running) > 0 {
-		text += fmt.Sprintf("; %s: %s", p.running[0].Address, p.running[0].Action)
+		doing, ok := map[string]string{"create": "creating", "update": "updating", "delete": "destroying", "read": "reading"}[p.running[0].Action]
+		if !ok {
+			doing = p.running[0].Action
+		}
+
+		text += fmt.Sprintf("; %s %s", doing, p.running[0].Address)
 	}
 
 	if len(background) > 0 {
@@ -91,4 +128,28 @@ func (p *progress) text(background []string) string {
 	}
 
 	return text
+}
+
+// result returns what a run has done that ended with the supplied error.
+func (p *progress) result(err error) string {
+	took := spell(time.Since(p.start))
+	text := fmt.Sprintf("%d added, %d changed, %d destroyed", p.done["create"], p.done["update"], p.done["delete"])
+
+	switch {
+	case err != nil:
+		return fmt.Sprintf("Failed after %s: %s", took, text)
+	case p.destroys:
+		return fmt.Sprintf("Destroyed in %s: %d destroyed", took, p.done["delete"])
+	default:
+		return fmt.Sprintf("Applied in %s: %s", took, text)
+	}
+}
+
+// spell returns a duration with two digits, or in seconds.
+func spell(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.2g s", d.Seconds())
+	}
+
+	return d.Round(time.Second).String()
 }

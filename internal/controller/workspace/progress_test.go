@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
-	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
@@ -33,13 +33,16 @@ func TestProgress(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		steps  []step
+		err    error
 		// background has the names of the programs that the run has started in the background.
 		background []string
 		want       []string
+		result     []string
 	}{
 		"Short": {
 			reason: "A short run needs no progress.",
 			steps:  []step{say("apply_start", "a.b", 29*time.Second)},
+			result: []string{"Applied in 29 s: 0 added, 0 changed, 0 destroyed"},
 		},
 		"Long": {
 			reason: "A long run reports twice a minute.",
@@ -47,28 +50,38 @@ func TestProgress(t *testing.T) {
 				say("apply_start", "a.b", time.Second), say("apply_start", "c.d", 20*time.Second), say("apply_complete", "a.b", 10*time.Second),
 				say("apply_progress", "c.d", 10*time.Second), say("apply_complete", "c.d", 20*time.Second), say("apply_start", "e.f", 30*time.Second),
 			},
-			want: []string{"1 resources done; c.d: create", "2 resources done", "2 resources done; e.f: create"},
+			want:   []string{"Applying for 30 s: 1 of 3 done; creating c.d", "Applying for 1m0s: 2 of 3 done", "Applying for 1m30s: 2 of 3 done; creating e.f"},
+			result: []string{"Applied in 1m31s: 2 added, 0 changed, 0 destroyed"},
 		},
 		"Oldest": {
 			reason: "Of many resources, the report names the one that takes longest.",
 			steps:  []step{say("apply_start", "a.b", 0), say("apply_start", "c.d", 0), say("apply_progress", "c.d", 31*time.Second)},
-			want:   []string{"0 resources done; a.b: create"},
+			want:   []string{"Applying for 30 s: 0 of 3 done; creating a.b"},
+			result: []string{"Applied in 31 s: 0 added, 0 changed, 0 destroyed"},
 		},
 		"Silent": {
 			reason: "The CLI reports nothing more of a resource that takes long.",
 			steps:  []step{say("apply_start", "a.b", 61*time.Second)},
-			want:   []string{"0 resources done; a.b: create", "0 resources done; a.b: create"},
+			want:   []string{"Applying for 30 s: 0 of 3 done; creating a.b", "Applying for 1m0s: 0 of 3 done; creating a.b"},
+			result: []string{"Applied in 1m1s: 0 added, 0 changed, 0 destroyed"},
+		},
+		"HalfWay": {
+			reason: "What a failed run has done is told.",
+			steps:  []step{say("apply_start", "a.b", 0), say("apply_complete", "a.b", 1250*time.Millisecond), say("apply_start", "c.d", 0), say("apply_errored", "c.d", 0)},
+			err:    errors.New("boom"),
+			result: []string{"Failed after 1.2 s: 1 added, 0 changed, 0 destroyed"},
 		},
 		"Background": {
 			reason:     "The run may wait for other programs than the CLI.",
 			steps:      []step{say("apply_start", "a.b", 31*time.Second)},
 			background: []string{"a", "b", "c", "d"},
-			want:       []string{`0 resources done; a.b: create; a provisioner may wait for what it has started in the background: ["a" "b" "c"]`},
+			want:       []string{`Applying for 30 s: 0 of 3 done; creating a.b; a provisioner may wait for what it has started in the background: ["a" "b" "c"]`},
 		},
 		"Failed": {
 			reason: "A failed resource is not done, and the run does not wait for it.",
 			steps:  []step{say("apply_start", "a.b", 0), say("apply_errored", "a.b", 31*time.Second)},
-			want:   []string{"0 resources done"},
+			want:   []string{"Applying for 30 s: 0 of 3 done"},
+			err:    errors.New("boom"),
 		},
 	}
 
@@ -76,9 +89,15 @@ func TestProgress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				var got []string
+				var got, results []string
 
 				recorder := recorderFunc(func(e event.Event) {
+					if e.Reason == "AppliedChanges" {
+						results = append(results, e.Message)
+
+						return
+					}
+
 					if diff := cmp.Diff(event.Normal("ApplyProgress", e.Message), e); diff != "" {
 						t.Errorf("%s\nEvent(...): -want, +got:\n%s", tc.reason, diff)
 					}
@@ -86,16 +105,24 @@ func TestProgress(t *testing.T) {
 					got = append(got, e.Message)
 				})
 
-				err := withProgress(recorder, &clusterv1beta1.Workspace{}, func() []string { return tc.background }, func(report func(terraform.Progress)) error {
+				e := newAttempt(t, with())
+				e.recorder = recorder
+				e.runner.background = tc.background
+
+				err := e.withProgress(e.ws, &progress{total: 3}, func(report func(terraform.Progress)) error {
 					for _, s := range tc.steps {
 						report(s.progress)
 						time.Sleep(s.silence)
 					}
 
-					return nil
+					return tc.err
 				})
-				if err != nil {
+				if !errors.Is(err, tc.err) {
 					t.Error(err)
+				}
+
+				if diff := cmp.Diff(tc.result, results); diff != "" {
+					t.Errorf("%s\nresult: -want, +got:\n%s", tc.reason, diff)
 				}
 
 				if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -15,6 +15,8 @@ import (
 // A fakeRunner returns the values that a test has put into it. It records the commands of the CLI
 // that a runner.Runner would have run.
 type fakeRunner struct {
+	background []string // The programs that a run has started in the background.
+
 	// state that exists. Destroy, PushState and DeleteWorkspace do not change it.
 	state    *terraform.State
 	stateErr error
@@ -201,7 +203,7 @@ func (r *fakeRunner) WriteRunRecord(record runner.RunRecord) error {
 
 func (r *fakeRunner) UnsavedState() (string, error) { return r.unsaved, nil }
 
-func (r *fakeRunner) Background() []string { return nil }
+func (r *fakeRunner) Background() []string { return r.background }
 
 func (r *fakeRunner) FailedRuns() []statelock.Run { return r.failedRuns }
 

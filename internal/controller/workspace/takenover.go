@@ -24,7 +24,7 @@ const reasonTookOver event.Reason = "TookOverState"
 // Reasons of the condition StateTakenOver.
 const (
 	reasonResourcesFound xpv2.ConditionReason = "ResourcesFound"
-	reasonApplied        xpv2.ConditionReason = "Applied"
+	reasonPlanApplied    xpv2.ConditionReason = "Applied"
 	reasonAccepted       xpv2.ConditionReason = "Accepted"
 )
 

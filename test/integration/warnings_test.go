@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// TestWarnings runs a module whose check fails. The Workspace tells that once, and is Ready nevertheless.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+
+	const failed = `Check block assertion failed: The world is old. (on main.tf line 19, in check "world")`
+
+	for name, use := range map[string]func(t *testing.T) (*cluster, string, string, *instance){"OpenTofu": useOpenTofu, "Terraform": useTerraform} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			c, ns, shard, i := use(t)
+
+			e := newEvidence(t)
+			e.write(t, "world", "old")
+
+			cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "warnings"))
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), polledOften, withConfig(cfg), withEvidence(t, "drift.tf", e), withMore(t, "check.tf"))
+
+			expectReady(t, c, ws)
+			expectWarnings(t, c, ws, failed)
+			expectEvent(t, c, ws, "ReportedWarnings", failed)
+
+			version := ws.GetResourceVersion()
+
+			// The second of two more plans begins after everything that the first one has caused.
+			expectAnotherRun(t, i, ws, "plan")
+			expectAnotherRun(t, i, ws, "plan")
+			c.get(t, ws)
+
+			if ws.GetResourceVersion() != version {
+				t.Errorf("a plan with the same warning has written the Workspace")
+			}
+
+			events, err := c.eventsOf(t, ws)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			for _, e := range events {
+				if e.Reason == "ReportedWarnings" && e.Count != 1 {
+					t.Errorf("want one Event about one warning, got %d: %s", e.Count, e.Message)
+				}
+			}
+
+			e.write(t, "world", "new")
+			expectWarnings(t, c, ws)
+			expectReady(t, c, ws)
+		})
+	}
+}
+
+// expectWarnings waits until the status has the supplied warnings.
+func expectWarnings(t *testing.T, c *cluster, ws workspace.Workspace, want ...string) {
+	t.Helper()
+	eventually(t, func() error {
+		c.get(t, ws)
+
+		if diff := cmp.Diff(want, ws.GetObservation().Warnings); diff != "" {
+			return errors.Errorf("status.atProvider.warnings: -want, +got:\n%s", diff)
+		}
+
+		return nil
+	})
+}
