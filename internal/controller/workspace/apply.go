@@ -141,7 +141,7 @@ func (e *external) createdNothing() bool {
 func (e *external) reportFailed(ctx context.Context, ws workspace.Workspace, before *terraform.State, err error) {
 	ended := &terraform.Error{}
 	// A killed CLI, or one that cannot write its state, may have created something that is not in it.
-	if !errors.As(err, &ended) || ended.ExitCode < 0 || terraform.IsStateUnsaved(err) || terraform.IsLocked(err) {
+	if !errors.As(err, &ended) || ended.ExitCode < 0 || terraform.IsStateUnsaved(err) || terraform.LacksNamespace(err) || terraform.IsLocked(err) {
 		return
 	}
 

@@ -76,6 +76,7 @@ func TestProgress(t *testing.T) {
 			steps:      []step{say("apply_start", "a.b", 31*time.Second)},
 			background: []string{"a", "b", "c", "d"},
 			want:       []string{`Applying for 30 s: 0 of 3 done; creating a.b; a provisioner may wait for what it has started in the background: ["a" "b" "c"]`},
+			result:     []string{"Applied in 31 s: 0 added, 0 changed, 0 destroyed"},
 		},
 		"Failed": {
 			reason: "A failed resource is not done, and the run does not wait for it.",
