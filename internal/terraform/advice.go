@@ -8,7 +8,7 @@ import "regexp"
 
 // advice has what the CLIs advise people at a command line to do, and what does the same here. The texts
 // are those of Terraform 1.5 to 1.11 and of OpenTofu 1.12, as one line.
-var advice = []struct {
+var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	cli  *regexp.Regexp
 	here string
 }{

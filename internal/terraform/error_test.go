@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -86,7 +87,7 @@ func TestErrorMessage(t *testing.T) {
 			res:    result{code: 1},
 			reported: slices.Collect(func(yield func(string) bool) {
 				for i := range 4 * maxErrors {
-					if !yield(fmt.Sprint(i)) {
+					if !yield(strconv.Itoa(i)) {
 						return
 					}
 				}

@@ -159,6 +159,7 @@ resource "terraform_data" "x" {
 }`})
 
 		messages := map[string]bool{}
+
 		for range 3 {
 			_, err := c.Plan(t.Context(), ws, PlanOptions{Out: ws.Dir + "/plan"})
 			messages[fmt.Sprint(err)] = true

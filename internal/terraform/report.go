@@ -103,28 +103,15 @@ func (r *report) add(line []byte) string {
 
 	switch {
 	case m.Diagnostic != nil:
-		switch d := m.Diagnostic.diagnostic(); {
-		case m.Diagnostic.Severity == levelError:
-			r.errors.add(d)
-		case m.Diagnostic.Severity == levelWarning && !d.isUnknownCheck():
-			r.warnings.add(d)
-		}
+		r.addDiagnostic(m.Diagnostic)
 	case m.Type == "resource_drift" && m.Change != nil:
 		r.drift.add(m.Change.Resource.Address)
-	case m.Type == "planned_change" && m.Change != nil:
-		if isChange(m.Change.Action) {
-			r.planned.add(ResourceChange{Action: m.Change.Action, Address: m.Change.Resource.Address})
-		}
+	case m.Type == "planned_change" && m.Change != nil && isChange(m.Change.Action):
+		r.planned.add(ResourceChange{Action: m.Change.Action, Address: m.Change.Resource.Address})
 	case m.Type == "change_summary" && m.Changes != nil:
 		r.summary = m.Changes
 	case m.Type == "outputs":
-		r.outputs = applied(m.Outputs)
-
-		for name, o := range m.Outputs {
-			if isChange(o.Action) {
-				r.newOutputs.add(name)
-			}
-		}
+		r.addOutputs(m.Outputs)
 	case m.Hook != nil:
 		r.began = true
 
@@ -136,6 +123,25 @@ func (r *report) add(line []byte) string {
 	}
 
 	return cmp.Or(m.Message, string(line))
+}
+
+func (r *report) addDiagnostic(in *jsonDiagnostic) {
+	switch d := in.diagnostic(); {
+	case in.Severity == levelError:
+		r.errors.add(d)
+	case in.Severity == levelWarning && !d.isUnknownCheck():
+		r.warnings.add(d)
+	}
+}
+
+func (r *report) addOutputs(in map[string]jsonOutput) {
+	r.outputs = applied(in)
+
+	for name, o := range in {
+		if isChange(o.Action) {
+			r.newOutputs.add(name)
+		}
+	}
 }
 
 // isChange reports whether an action of a plan changes something. An output of an apply has no action.

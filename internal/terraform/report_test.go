@@ -148,6 +148,7 @@ func TestReport(t *testing.T) {
 
 			got.Diagnostics, got.Drift, got.Summary, got.Outputs = r.errors.kept, r.drift.kept, r.summary, r.outputs
 			got.Warnings, got.Planned, got.NewOutputs = r.warnings.kept, r.planned.kept, r.newOutputs.kept
+
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
