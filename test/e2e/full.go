@@ -46,14 +46,15 @@ func (e *env) story(ctx context.Context) (*story.Story, error) {
 	}
 
 	return story.New(ctx, story.Cluster{
-		Client:  e.Client,
-		Config:  e.Config,
-		Listen:  e.listen,
-		Publish: e.publishDir,
-		Kill:    e.Kill,
-		Log:     e.Log,
-		Root:    e.root,
-		Dir:     dir,
+		Client:     e.Client,
+		Config:     e.Config,
+		Listen:     e.listen,
+		Publish:    e.publishDir,
+		Kill:       e.Kill,
+		Crossplane: e.cli.Run,
+		Log:        e.Log,
+		Root:       e.root,
+		Dir:        dir,
 	})
 }
 

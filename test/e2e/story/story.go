@@ -47,6 +47,9 @@ type Cluster struct {
 	// Kill sends SIGKILL to a container.
 	Kill func(pod *corev1.Pod, container string) error
 
+	// Crossplane runs the CLI of Crossplane, and returns its output.
+	Crossplane func(ctx context.Context, args ...string) (string, error)
+
 	// Log returns what a container has written, before its restarts as well. The pod may be gone.
 	Log func(pod *corev1.Pod, container string) (string, error)
 
@@ -161,6 +164,7 @@ func (s *Story) Close() {
 func Steps() []Step {
 	return []Step{
 		step("one instance of the package creates Workspaces of both kinds", (*Story).single),
+		step("crossplane beta trace shows why a Workspace is not Ready", (*Story).traced),
 		step("static shards take over from it, and from each other", (*Story).static),
 		step("a pod is deleted during two applies", (*Story).stopped),
 		step("a container is killed during an apply", (*Story).killed),
