@@ -8,8 +8,11 @@ package keyref
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,7 +43,7 @@ func (r *Reader) ConfigMap(ctx context.Context, namespace, name, key string) ([]
 
 	data, ok := cm.Data[key]
 	if !ok {
-		return nil, errors.Errorf("couldn't find key %s in ConfigMap %s", key, n)
+		return nil, NotFound(fmt.Sprintf("couldn't find key %s in ConfigMap %s", key, n))
 	}
 
 	return r.Add([]byte(data))
@@ -55,7 +58,7 @@ func (r *Reader) Secret(ctx context.Context, namespace, name, key string) ([]byt
 
 	data, ok := s.Data[key]
 	if !ok {
-		return nil, errors.Errorf("couldn't find key %s in Secret %s", key, n)
+		return nil, NotFound(fmt.Sprintf("couldn't find key %s in Secret %s", key, n))
 	}
 
 	return r.Add(data)
@@ -68,4 +71,13 @@ func (r *Reader) Add(value []byte) ([]byte, error) {
 	}
 
 	return value, nil
+}
+
+// NotFound returns an error with the supplied text, which is NotFound like that of an object that does not
+// exist. A Workspace that refers to something that is NotFound waits for it.
+func NotFound(text string) error {
+	err := kerrors.NewNotFound(schema.GroupResource{}, "")
+	err.ErrStatus.Message = text
+
+	return err
 }

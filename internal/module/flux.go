@@ -6,6 +6,7 @@ package module
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -18,6 +19,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/keyref"
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 )
 
@@ -104,7 +106,7 @@ func (ref fluxReference) source(o *unstructured.Unstructured) (source, error) {
 
 	url, digest := field("url"), field("digest")
 	if url == "" {
-		return source{}, errors.Errorf("artifact for '%s' %s is not ready", ref.NamespacedName, ref.kind)
+		return source{}, keyref.NotFound(fmt.Sprintf("artifact for '%s' %s is not ready", ref.NamespacedName, ref.kind))
 	}
 
 	// Older versions have this field instead of a digest, with one algorithm.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -248,6 +249,16 @@ func TestFluxErrors(t *testing.T) {
 				t.Errorf("%s\nEnsure(...): want error %q, got %q", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestFluxWaits ensures that a Workspace waits for a source that is not ready like for one that does not exist.
+func TestFluxWaits(t *testing.T) {
+	t.Parallel()
+
+	_, err := fluxReference{kind: "Bucket"}.source(&unstructured.Unstructured{Object: map[string]any{}})
+	if !kerrors.IsNotFound(err) {
+		t.Errorf("source(...) without an artifact: want NotFound, got %v", err)
 	}
 }
 

@@ -19,16 +19,6 @@ import (
 // maxNamed is the largest number of names in a message.
 const maxNamed = 5
 
-// A missingError is NotFound with another text.
-type missingError struct {
-	error
-
-	text string
-}
-
-func (e *missingError) Error() string { return e.text }
-func (e *missingError) Unwrap() error { return e.error }
-
 // explainMissing describes a ProviderConfig that is missing, and those that a Workspace in the
 // supplied namespace could refer to instead. It reads from the cache that did not have the ProviderConfig.
 func (r *Resolver) explainMissing(ctx context.Context, k Kind, ref Ref, namespace string) string {

@@ -23,6 +23,7 @@ import (
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/keyref"
 )
 
 // A config is a ProviderConfig of any kind.
@@ -105,7 +106,7 @@ func (r *Resolver) read(ctx context.Context, mg resource.Managed) (commonv1beta1
 		if c, ok := k.Object.(config); ok && k.Config.Kind == ref.Kind && k.Legacy() == legacy {
 			err := r.client.Get(ctx, ref.NamespacedName, c)
 			if kerrors.IsNotFound(err) {
-				return commonv1beta1.ProviderConfigSpec{}, &missingError{error: err, text: r.explainMissing(ctx, k, ref, mg.GetNamespace())}
+				return commonv1beta1.ProviderConfigSpec{}, keyref.NotFound(r.explainMissing(ctx, k, ref, mg.GetNamespace()))
 			}
 
 			return c.GetProviderConfigSpec(), errors.Wrap(err, "cannot get provider config")

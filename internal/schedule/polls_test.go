@@ -209,7 +209,7 @@ func TestBackoff(t *testing.T) {
 
 			var got []time.Duration
 			for n := range tc.want {
-				got = append(got, Policy{Interval: tc.interval}.backoff(n+1))
+				got = append(got, Policy{Interval: tc.interval}.backoff(Failures{Count: n + 1}))
 			}
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -218,7 +218,7 @@ func TestBackoff(t *testing.T) {
 		})
 	}
 
-	if got := (Policy{Interval: 24 * time.Hour}).backoff(1000); got <= 0 || got > 24*time.Hour {
+	if got := (Policy{Interval: 24 * time.Hour}).backoff(Failures{Count: 1000}); got <= 0 || got > 24*time.Hour {
 		t.Errorf("backoff(1000): want at most a day, got %s", got)
 	}
 }

@@ -164,7 +164,7 @@ func TestReconciler(t *testing.T) {
 			reason: "The time of the retry is that of the record, which the condition shows.",
 			ws:     settled(changedSpec),
 			inner: func(r *Reconciler) (reconcile.Result, error) {
-				r.records.Fail(settled(changedSpec))
+				r.records.Fail(settled(changedSpec), false)
 
 				return again, nil
 			},
@@ -192,7 +192,7 @@ func TestReconciler(t *testing.T) {
 			ws:     settled(annotatedWith("example.org/refresh", "1")),
 			before: func(r *Reconciler) {
 				r.slots.Acquire(requestOf("other"))
-				r.records.Fail(settled())
+				r.records.Fail(settled(), false)
 			},
 			inner: func(r *Reconciler) (reconcile.Result, error) {
 				r.slots.Acquire(requestOf("ws"))
@@ -207,7 +207,7 @@ func TestReconciler(t *testing.T) {
 			before: func(r *Reconciler) {
 				now := r.now()
 				r.records.now = func() time.Time { return now.Add(-time.Hour) }
-				r.records.Fail(settled())
+				r.records.Fail(settled(), false)
 			},
 			inner: func(*Reconciler) (reconcile.Result, error) { return again, nil },
 			want:  outcome{Ran: true, Free: 1, Result: again},
@@ -226,7 +226,7 @@ func TestReconciler(t *testing.T) {
 		"Paused": {
 			reason: "A paused Workspace comes again when a person changes it.",
 			ws:     settled(annotatedWith(meta.AnnotationKeyReconciliationPaused, "true")),
-			before: func(r *Reconciler) { r.records.Fail(settled()) },
+			before: func(r *Reconciler) { r.records.Fail(settled(), false) },
 			inner:  func(*Reconciler) (reconcile.Result, error) { return reconcile.Result{}, nil },
 			want:   outcome{Ran: true, Free: 1},
 		},
@@ -242,7 +242,7 @@ func TestReconciler(t *testing.T) {
 			reason: "The queue handles an error.",
 			ws:     settled(changedSpec),
 			inner: func(r *Reconciler) (reconcile.Result, error) {
-				r.records.Fail(settled(changedSpec))
+				r.records.Fail(settled(changedSpec), false)
 
 				return poll, boom
 			},

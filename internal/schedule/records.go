@@ -159,19 +159,20 @@ func (r *Records) ForgetObservation(ws workspace.Workspace) {
 	r.change(ws, func(rec *Record) { rec.Observation = Observation{} })
 }
 
-// Fail records that a reconcile of a Workspace failed.
-func (r *Records) Fail(ws workspace.Workspace) Failures {
+// Fail records that a reconcile of a Workspace failed. missing says that the cause is a reference to something
+// that does not exist yet. Failures with and without that cause do not add up.
+func (r *Records) Fail(ws workspace.Workspace, missing bool) Failures {
 	facts := r.policy.Facts(ws)
 	failures := Failures{}
 
 	r.change(ws, func(rec *Record) {
 		f := &rec.Failures
-		if !f.of(facts) {
-			*f = Failures{desired: facts.Desired, deleted: facts.Deleted}
+		if !f.of(facts) || f.missing != missing {
+			*f = Failures{missing: missing, desired: facts.Desired, deleted: facts.Deleted}
 		}
 
 		f.Count++
-		f.Retry = r.now().Add(r.policy.backoff(f.Count))
+		f.Retry = r.now().Add(r.policy.backoff(*f))
 		failures = *f
 	})
 
@@ -292,9 +293,15 @@ const (
 	// stallAfter is the number of failures in a row after which a Workspace is stalled.
 	stallAfter = 5
 
-	// retryBase is the delay after the first failure, and stallBase the one after the failure that
-	// makes a Workspace stalled. Both double with every failure, the latter up to the poll interval.
+	// stallAfterMissing is that number if something that the Workspace refers to does not exist. It is often
+	// created with the Workspace, and after it. For five minutes, such a Workspace waits and has not failed.
+	// Its retries run no CLI.
+	stallAfterMissing = 41
+
+	// retryBase is the delay after the first failure, which doubles up to retryMax. stallBase is the delay
+	// after the failure that makes a Workspace stalled, which doubles up to the poll interval.
 	retryBase = time.Second
+	retryMax  = 8 * time.Second
 	stallBase = time.Minute
 )
 
@@ -307,24 +314,35 @@ type Failures struct {
 	// Retry is the time of the next retry.
 	Retry time.Time
 
+	// missing says that a reference is the cause: see Fail.
+	missing bool
+
 	// desired and deleted are the Facts of the same names at that time.
 	desired string
 	deleted bool
 }
 
 // Stalled says whether the Workspace is retried less often than others.
-func (f Failures) Stalled() bool { return f.Count >= stallAfter }
+func (f Failures) Stalled() bool { return f.Count >= f.stallAfter() }
+
+func (f Failures) stallAfter() int {
+	if f.missing {
+		return stallAfterMissing
+	}
+
+	return stallAfter
+}
 
 // of says whether the failures are about the current Facts.
 func (f Failures) of(facts Facts) bool {
 	return f.desired == facts.Desired && f.deleted == facts.Deleted
 }
 
-// backoff returns how long a Workspace waits after the supplied number of failures in a row.
-func (p Policy) backoff(failures int) time.Duration {
-	if failures < stallAfter {
-		return retryBase << (failures - 1)
+// backoff returns how long a Workspace waits after the supplied failures in a row.
+func (p Policy) backoff(f Failures) time.Duration {
+	if !f.Stalled() {
+		return min(retryBase<<min(f.Count-1, 10), retryMax)
 	}
 
-	return min(stallBase<<min(failures-stallAfter, 10), max(p.Interval, stallBase))
+	return min(stallBase<<min(f.Count-f.stallAfter(), 10), max(p.Interval, stallBase))
 }

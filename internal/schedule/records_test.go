@@ -35,7 +35,7 @@ func TestRecords(t *testing.T) {
 			reason: "The next reconcile gets the observation of the last one.",
 			do: func(r *Records) {
 				r.Observe(settled(), Observation{})
-				r.Fail(settled())
+				r.Fail(settled(), false)
 			},
 			want: want{Known: true, Observed: true, Failures: 1},
 		},
@@ -44,14 +44,14 @@ func TestRecords(t *testing.T) {
 			do: func(r *Records) {
 				r.Forget(settled())
 				r.Observe(settled(), Observation{})
-				r.Fail(settled())
+				r.Fail(settled(), false)
 			},
 		},
 		"Returned": {
 			reason: "Another instance had the Workspace in between.",
 			do: func(r *Records) {
 				r.Observe(settled(), Observation{})
-				r.Fail(settled())
+				r.Fail(settled(), false)
 				r.Forget(settled())
 				r.Begin(settled())
 			},
@@ -62,14 +62,14 @@ func TestRecords(t *testing.T) {
 			do: func(r *Records) {
 				r.Begin(other())
 				r.Observe(settled(), Observation{})
-				r.Fail(settled())
+				r.Fail(settled(), false)
 			},
 		},
 		"ForgotObservation": {
 			reason: "The Workspace is about to be changed.",
 			do: func(r *Records) {
 				r.Observe(settled(), Observation{})
-				r.Fail(settled())
+				r.Fail(settled(), false)
 				r.ForgetObservation(settled())
 			},
 			want: want{Known: true, Failures: 1},
@@ -77,28 +77,39 @@ func TestRecords(t *testing.T) {
 		"Succeeded": {
 			reason: "The next failure is the first one.",
 			do: func(r *Records) {
-				r.Fail(settled())
-				r.Fail(settled())
+				r.Fail(settled(), false)
+				r.Fail(settled(), false)
 				r.Succeed(settled())
-				r.Fail(settled())
+				r.Fail(settled(), false)
 			},
 			want: want{Known: true, Failures: 1},
 		},
 		"Changed": {
 			reason: "A change by a person may fix the Workspace.",
 			do: func(r *Records) {
-				r.Fail(settled())
-				r.Fail(settled())
-				r.Fail(settled(changedSpec))
+				r.Fail(settled(), false)
+				r.Fail(settled(), false)
+				r.Fail(settled(changedSpec), false)
+			},
+			want: want{Known: true, Failures: 1},
+		},
+		"Appeared": {
+			reason: "What was missing exists now: the failure is another one.",
+			do: func(r *Records) {
+				for range stallAfter {
+					r.Fail(settled(), true)
+				}
+
+				r.Fail(settled(), false)
 			},
 			want: want{Known: true, Failures: 1},
 		},
 		"Deleted": {
 			reason: "A deletion is not the same as a creation.",
 			do: func(r *Records) {
-				r.Fail(settled())
-				r.Fail(settled(beingDeleted))
-				r.Fail(settled(beingDeleted))
+				r.Fail(settled(), false)
+				r.Fail(settled(beingDeleted), false)
+				r.Fail(settled(beingDeleted), false)
 			},
 			want: want{Known: true, Failures: 2},
 		},
@@ -123,25 +134,60 @@ func TestRecords(t *testing.T) {
 }
 
 // TestFail ensures that the retry delay of a Workspace grows with each failure, and that a few
-// failures make the Workspace stalled.
+// failures make the Workspace stalled. One that waits for something is stalled after some minutes, until
+// which it is retried every few seconds.
 func TestFail(t *testing.T) {
 	t.Parallel()
 
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	r := NewRecords(Policy{Interval: time.Hour}, func() time.Time { return now })
-	r.Begin(settled())
 
-	for n := 1; n <= stallAfter+1; n++ {
-		f := r.Fail(settled())
+	cases := map[string]struct {
+		reason     string
+		missing    bool
+		stallAfter int
+		least      time.Duration
+		most       time.Duration
+	}{
+		"Failed":  {reason: "It is unlikely to succeed.", stallAfter: 5, least: 15 * time.Second, most: 15 * time.Second},
+		"Missing": {reason: "What is missing is often created a little later.", missing: true, stallAfter: 41, least: 4 * time.Minute, most: 6 * time.Minute},
+	}
 
-		want := Failures{Count: n, Retry: now.Add(Policy{Interval: time.Hour}.backoff(n)), desired: Desired(settled())}
-		if diff := cmp.Diff(want, f, cmp.AllowUnexported(Failures{})); diff != "" {
-			t.Errorf("Fail(...): -want, +got:\n%s", diff)
-		}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-		if stalled := n >= stallAfter; f.Stalled() != stalled {
-			t.Errorf("Stalled() after %d failures: want %t, got %t", n, stalled, f.Stalled())
-		}
+			r := NewRecords(Policy{Interval: time.Hour}, func() time.Time { return now })
+			r.Begin(settled())
+
+			waited := time.Duration(0)
+
+			for n := 1; n <= tc.stallAfter+1; n++ {
+				f := r.Fail(settled(), tc.missing)
+
+				want := Failures{Count: n, Retry: now.Add(Policy{Interval: time.Hour}.backoff(f)), missing: tc.missing, desired: Desired(settled())}
+				if diff := cmp.Diff(want, f, cmp.AllowUnexported(Failures{})); diff != "" {
+					t.Errorf("\n%s\nFail(...): -want, +got:\n%s", tc.reason, diff)
+				}
+
+				if stalled := n >= tc.stallAfter; f.Stalled() != stalled {
+					t.Errorf("\n%s\nStalled() after %d failures: want %t, got %t", tc.reason, n, stalled, f.Stalled())
+				}
+
+				if delay := f.Retry.Sub(now); !f.Stalled() {
+					waited += delay
+
+					if delay > 8*time.Second {
+						t.Errorf("\n%s\ndelay after failure %d: want a few seconds, got %s", tc.reason, n, delay)
+					}
+				} else if n == tc.stallAfter && delay != time.Minute {
+					t.Errorf("\n%s\ndelay when it stalls: want a minute, got %s", tc.reason, delay)
+				}
+			}
+
+			if waited < tc.least || waited > tc.most {
+				t.Errorf("\n%s\nStalled after %s, want from %s to %s", tc.reason, waited, tc.least, tc.most)
+			}
+		})
 	}
 }
 
@@ -153,7 +199,7 @@ func TestRetryBy(t *testing.T) {
 	r := NewRecords(Policy{Interval: time.Hour}, func() time.Time { return now })
 	r.Begin(settled())
 
-	planned := r.Fail(settled()).Retry
+	planned := r.Fail(settled(), false).Retry
 	if got := r.RetryBy(settled(), planned.Add(1)).Retry; !got.Equal(planned) {
 		t.Errorf("RetryBy(...) of a later time: want %s, got %s", planned, got)
 	}
@@ -183,7 +229,7 @@ func TestAnnotatedIsUrgent(t *testing.T) {
 	expect("An instance that has just started does not know of any change.", queue.Routine)
 	r.Update(annotated)
 	expect("A person waits for it.", queue.Urgent)
-	r.Fail(annotated)
+	r.Fail(annotated, false)
 	r.Update(annotated)
 	expect("It was tried.", queue.Routine)
 	r.Observe(annotated, Observation{})

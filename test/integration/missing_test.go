@@ -9,8 +9,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
@@ -90,7 +95,8 @@ func TestMissingReference(t *testing.T) {
 	}
 }
 
-// TestReferenceAppears creates the object of a reference after it was reported as missing.
+// TestReferenceAppears creates the object of a reference after it was reported as missing more often than
+// other failures may be. The Workspace has waited and was not stalled: a Stalled that ends stays as False.
 func TestReferenceAppears(t *testing.T) {
 	t.Parallel()
 
@@ -102,7 +108,30 @@ func TestReferenceAppears(t *testing.T) {
 		inShard(shard), withConfig(cfg), withModule(echo("late")))
 	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, late.Name)
 
+	eventually(t, func() error {
+		if n := countEvents(t, c, ws, "CannotObserveExternalResource"); n < 6 {
+			return errors.Errorf("want 6 tries, got %d", n)
+		}
+
+		return nil
+	})
+
+	c.get(t, ws)
+
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(ws)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if got, err := status.Compute(&unstructured.Unstructured{Object: content}); err != nil || got.Status != status.InProgressStatus {
+		t.Errorf("kstatus of a Workspace that waits: want %s, got %v, %v", status.InProgressStatus, got, err)
+	}
+
 	c.createSecret(t, late, `late = "but here"`)
 	expectReady(t, c, ws)
 	expectOutputs(t, c, ws, map[string]string{"late": `"but here"`})
+
+	if stalled := ws.GetCondition("Stalled"); stalled.Status != corev1.ConditionUnknown {
+		t.Errorf("want a Workspace that was never stalled, got %s", describe(stalled))
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -19,6 +20,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
@@ -43,14 +45,13 @@ func deleting(ws workspace.Workspace) {
 	ws.SetConditions(xpv2.Deleting().WithObservedGeneration(ws.GetGeneration()))
 }
 
-// notReadyIfChanged marks a Workspace as not ready if its specification cannot be planned, unless
-// it was ready with the same specification. In that case the infrastructure is still as
-// specified, and only the plan failed.
+// notReadyIfChanged marks a Workspace whose reconcile failed as not ready, unless it was ready with the
+// same specification. In that case the infrastructure is still as specified, and only the plan failed.
 func notReadyIfChanged(ws workspace.Workspace) {
 	c := ws.GetCondition(xpv2.TypeReady)
 	// An older version of this provider did not record the generation.
 	if c.Status == corev1.ConditionTrue && c.ObservedGeneration != 0 && c.ObservedGeneration != ws.GetGeneration() {
-		ws.SetConditions(xpv2.Unavailable().WithMessage("The changed specification cannot be planned").WithObservedGeneration(ws.GetGeneration()))
+		ws.SetConditions(xpv2.Unavailable().WithMessage("The last change failed: see Synced").WithObservedGeneration(ws.GetGeneration()))
 	}
 }
 
@@ -172,7 +173,12 @@ func warned(recorder event.Recorder, ws workspace.Workspace, warnings []string) 
 // It logs when a Workspace becomes stalled, and notStalled logs when it no longer is: without
 // --debug, the log has no other trace of a failure.
 func (c *connector) recordFailure(ws workspace.Workspace, err error) {
-	f := c.records.Fail(ws)
+	f := c.records.Fail(ws, kerrors.IsNotFound(err))
+
+	// Deletion increases the generation without a change of the specification.
+	if !meta.WasDeleted(ws) {
+		notReadyIfChanged(ws)
+	}
 
 	locked := statelock.LockedError{}
 	if errors.As(err, &locked) && !locked.Removal.IsZero() {
@@ -184,6 +190,9 @@ func (c *connector) recordFailure(ws workspace.Workspace, err error) {
 
 		return
 	}
+
+	// Tools take a Workspace for one in progress until this is its generation. From then on, Stalled counts.
+	ws.SetObservedGeneration(ws.GetGeneration())
 
 	next := f.Retry.UTC()
 	message := fmt.Sprintf("Failed %d times; next try %s. Cause: %.200s", f.Count, next.Format("15:04:05Z"), err)

@@ -59,11 +59,8 @@ func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (manage
 	if err != nil {
 		c.recordFailure(ws, err)
 
-		// Deletion increases the generation without a change of the specification.
 		if meta.WasDeleted(ws) {
 			deleting(ws)
-		} else {
-			notReadyIfChanged(ws)
 		}
 
 		return nil, err

@@ -100,8 +100,6 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 
 	o, err := e.planned(ctx, ws, suspect)
 	if err != nil {
-		notReadyIfChanged(ws)
-
 		return managed.ExternalObservation{}, err
 	}
 
