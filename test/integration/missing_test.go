@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -106,6 +107,7 @@ func TestReferenceAppears(t *testing.T) {
 	cfg := c.createConfig(t, clusterScope, ns, withoutBackend())
 	ws := c.createReferring(t, clusterScope, ns, references{varFiles: []commonv1beta1.VarFile{secretVars(late, nil)}},
 		inShard(shard), withConfig(cfg), withModule(echo("late")))
+	expectKstatus(t, ws, status.InProgressStatus, "Nothing was written since its creation.")
 	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, late.Name)
 
 	eventually(t, func() error {
@@ -118,20 +120,28 @@ func TestReferenceAppears(t *testing.T) {
 
 	c.get(t, ws)
 
+	expectKstatus(t, ws, status.InProgressStatus, "The Workspace waits.")
+
+	c.createSecret(t, late, `late = "but here"`)
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"late": `"but here"`})
+	expectKstatus(t, ws, status.CurrentStatus, "The infrastructure is as specified.")
+
+	if stalled := ws.GetCondition("Stalled"); stalled.Status != corev1.ConditionUnknown {
+		t.Errorf("want a Workspace that was never stalled, got %s", describe(stalled))
+	}
+}
+
+// expectKstatus of a Workspace as it was read last.
+func expectKstatus(t *testing.T, ws client.Object, want status.Status, reason string) {
+	t.Helper()
+
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(ws)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if got, err := status.Compute(&unstructured.Unstructured{Object: content}); err != nil || got.Status != status.InProgressStatus {
-		t.Errorf("kstatus of a Workspace that waits: want %s, got %v, %v", status.InProgressStatus, got, err)
-	}
-
-	c.createSecret(t, late, `late = "but here"`)
-	expectReady(t, c, ws)
-	expectOutputs(t, c, ws, map[string]string{"late": `"but here"`})
-
-	if stalled := ws.GetCondition("Stalled"); stalled.Status != corev1.ConditionUnknown {
-		t.Errorf("want a Workspace that was never stalled, got %s", describe(stalled))
+	if got, err := status.Compute(&unstructured.Unstructured{Object: content}); err != nil || got.Status != want {
+		t.Errorf("%s kstatus: want %s, got %v, %v", reason, want, got, err)
 	}
 }

@@ -54,7 +54,11 @@ type Workspace struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   WorkspaceSpec   `json:"spec"`
+	Spec WorkspaceSpec `json:"spec"`
+
+	// Status is the observed state of the Workspace. Because of its default, tools that use kstatus wait for a new
+	// Workspace: without an observed generation, they consider it current until the provider writes its status.
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status WorkspaceStatus `json:"status,omitempty"`
 }
 
