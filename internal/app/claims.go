@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/assigner"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
@@ -55,10 +56,12 @@ func (i *instance) claimRunnables() []manager.Runnable {
 
 	if i.lock != nil {
 		runnables = append(runnables, &unserved.Watcher{
-			ID:     o.Shard,
-			Leases: i.leases,
-			Live:   i.mgr.GetAPIReader(),
-			Kinds:  workspace.GroupVersionKinds(),
+			ID:       o.Shard,
+			Leases:   i.leases,
+			Live:     i.mgr.GetAPIReader(),
+			Statuses: i.unlimited.Status(),
+			MayLive:  i.mayLive,
+			Kinds:    workspace.GroupVersionKinds(),
 			// A Workspace is reported after two consecutive scans, so that people are told within the
 			// duration of a Lease that no instance serves a label. A killed instance counts as serving
 			// until its Lease has expired.
@@ -181,5 +184,10 @@ func (i *instance) isServed(ctx context.Context, o client.Object, host string) b
 		return false
 	}
 
+	return i.mayLive(ctx, *c)
+}
+
+// mayLive says whether the instance that has a claim may be alive.
+func (i *instance) mayLive(ctx context.Context, c commonv1beta1.Claim) bool {
 	return i.leases.State(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Lease}, c.Holder) != lease.Dead
 }

@@ -25,6 +25,10 @@ const AcceptTakenOverStateAnnotationKey = "terraform.crossplane.io/accept-taken-
 // LineageUnknown stands for the lineage of a state that was made and never read since.
 const LineageUnknown = "unknown"
 
+// ReasonNotServed is the reason of the condition Ready while no running instance serves a Workspace that waits
+// for one.
+const ReasonNotServed xpv2.ConditionReason = "NotServed"
+
 // Workspaces have these conditions in addition to those of all managed resources.
 const (
 	// TypeDrifted is true on a Workspace that may not be updated and whose infrastructure differs

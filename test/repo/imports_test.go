@@ -101,6 +101,11 @@ func arrows() []arrow {
 			why:   "the instance of a Workspace is a pure function, the same on every instance",
 		},
 		{
+			from: "internal/shard/unserved",
+			to:   []string{"apis/common/v1beta1", "internal/listing", "internal/periodic", "internal/shard", "internal/workspace"},
+			why:  "it writes a condition of a Workspace, and depends on no controller",
+		},
+		{
 			from: "internal/shard/...",
 			to:   []string{"apis/common/v1beta1", "internal/listing", "internal/periodic", "internal/shard", "internal/shard/lease"},
 			why:  "sharding is read, tested and switched off in one place",

@@ -207,6 +207,11 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 		w.explainFailure(ctx, ws)
 	}
 
+	// This instance serves it. It has no other state of Ready while a difference may not be corrected.
+	if isNotServed(ws) {
+		ws.SetConditions(xpv2.Unavailable().WithMessage("The plan has changes: see Drifted").WithObservedGeneration(ws.GetGeneration()))
+	}
+
 	if err := w.SubResourceWriter.Update(ctx, o, opts...); err != nil {
 		return err
 	}
@@ -226,7 +231,7 @@ func isPartlyCreated(ws workspace.Workspace) bool {
 // explainFailure makes the condition Synced begin with the cause, and adds the condition Ready if nothing was
 // observed yet: without it, tools show neither a value nor a reason.
 func (w managedStatusWriter) explainFailure(ctx context.Context, ws workspace.Workspace) {
-	if ws.GetCondition(xpv2.TypeReady).Status == corev1.ConditionUnknown {
+	if ws.GetCondition(xpv2.TypeReady).Status == corev1.ConditionUnknown || isNotServed(ws) {
 		ws.SetConditions(xpv2.Unavailable().WithMessage("Not observed yet: see Synced").WithObservedGeneration(ws.GetGeneration()))
 	}
 
@@ -249,6 +254,11 @@ func (w managedStatusWriter) explainFailure(ctx context.Context, ws workspace.Wo
 	}
 
 	ws.SetConditions(synced)
+}
+
+// isNotServed says whether Ready is what an instance has written that found nobody to serve the Workspace.
+func isNotServed(ws workspace.Workspace) bool {
+	return ws.GetCondition(xpv2.TypeReady).Reason == workspace.ReasonNotServed
 }
 
 // isCreated says whether everything was created and published.

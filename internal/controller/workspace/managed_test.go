@@ -324,6 +324,9 @@ func TestReady(t *testing.T) {
 		return func(ws *clusterv1beta1.Workspace) { ws.SetConditions(c...) }
 	}
 
+	notServed := xpv2.Unavailable()
+	notServed.Reason = workspace.ReasonNotServed
+
 	cases := map[string]struct {
 		reason string
 		ws     *clusterv1beta1.Workspace
@@ -335,6 +338,8 @@ func TestReady(t *testing.T) {
 		"Drifted":      {reason: "A later creation was withdrawn, something else has created a part, and this reconcile may not update.", ws: with(begun, created, conditions(xpv2.Creating(), xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonCreating},
 		"Failed":       {reason: "The creation failed, and nothing is left in the state.", ws: with(begun, planned, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonCreating},
 		"HalfWay":      {reason: "The creation failed, and has left something in the state.", ws: with(begun, owner, planned, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable},
+		"NotObserved":  {reason: "This instance serves it now, and could not observe it.", ws: with(conditions(notServed, xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable},
+		"NotUpdated":   {reason: "This instance serves it now, and may not update it.", ws: with(conditions(notServed, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable},
 		"Deleting":     {reason: "It is being deleted.", ws: with(begun, created, conditions(xpv2.Deleting(), xpv2.ReconcileSuccess())), want: xpv2.ReasonDeleting},
 	}
 

@@ -17,7 +17,9 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
@@ -96,6 +98,7 @@ type fixture struct {
 	events  *recorder
 	kube    client.Client
 	objects []client.Object
+	scans   int
 }
 
 func newFixture(t *testing.T, live client.Client) *fixture {
@@ -103,7 +106,8 @@ func newFixture(t *testing.T, live client.Client) *fixture {
 
 	leases := &stubLeases{id(t, "b")}
 	f := &fixture{leases: leases, counts: stubMetrics{}, events: &recorder{events: map[string][]string{}}, kube: live}
-	f.Watcher = &Watcher{ID: id(t, "b"), Leases: leases, Live: live, Kinds: workspace.GroupVersionKinds(), Metrics: f.counts, Recorder: f.events}
+	f.Watcher = &Watcher{ID: id(t, "b"), Leases: leases, Live: live, Kinds: workspace.GroupVersionKinds(), Metrics: f.counts, Recorder: f.events, Log: logging.NewNopLogger()}
+	f.Statuses, f.MayLive = live.Status(), func(context.Context, commonv1beta1.Claim) bool { return false }
 
 	for _, kind := range workspace.Kinds() {
 		for _, label := range []string{"", "a", "b", "c"} {
@@ -138,6 +142,8 @@ func (f *fixture) scan(t *testing.T, times int) {
 	t.Helper()
 
 	for range times {
+		f.scans++
+
 		if err := f.Scan(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ package unserved
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -22,12 +23,16 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/listing"
 	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
 const reasonUnserved event.Reason = "NobodyServes"
+
+// maxNamed is the largest number of shards in a message.
+const maxNamed = 10
 
 // Reasons why no instance serves a Workspace. They are values of a label of a metric.
 const (
@@ -56,8 +61,12 @@ type Watcher struct {
 
 	Leases Leases
 
-	// Live reads from the API server.
-	Live client.Reader
+	// Live reads from the API server, and Statuses writes the status of Workspaces.
+	Live     client.Reader
+	Statuses client.SubResourceWriter
+
+	// MayLive says whether the instance that has a claim may be running.
+	MayLive func(ctx context.Context, c commonv1beta1.Claim) bool
 
 	// Kinds of Workspaces.
 	Kinds []schema.GroupVersionKind
@@ -69,8 +78,10 @@ type Watcher struct {
 	Recorder event.Recorder
 	Log      logging.Logger
 
-	// seen counts the consecutive scans in which each unserved Workspace was found.
-	seen map[finding]int
+	// seen has the unserved Workspaces that the last scan found, and marked the number of those that
+	// it has tried to mark.
+	seen   map[finding]sighting
+	marked int
 }
 
 // A finding is a Workspace that no instance serves, and the reason.
@@ -78,6 +89,16 @@ type finding struct {
 	kind   schema.GroupVersionKind
 	uid    types.UID
 	reason string
+}
+
+// A sighting is what is known of a finding.
+type sighting struct {
+	// scans is the number of consecutive scans that found it.
+	scans int
+
+	// label and generation are those with which its condition was set, or need not be.
+	label      string
+	generation int64
 }
 
 // reportAt is the number of consecutive scans after which a Workspace is reported. While an
@@ -105,7 +126,8 @@ func (w *Watcher) Scan(ctx context.Context) error {
 		return nil
 	}
 
-	found := map[finding]int{}
+	found := map[finding]sighting{}
+	w.marked = 0
 
 	var err error
 	// An unsharded instance serves all.
@@ -115,8 +137,8 @@ func (w *Watcher) Scan(ctx context.Context) error {
 
 	counts := map[string]int{ReasonNoLiveShard: 0, ReasonNoCatchAll: 0}
 
-	for f, scans := range found {
-		if scans >= reportAt {
+	for f, s := range found {
+		if s.scans >= reportAt {
 			counts[f.reason]++
 		}
 	}
@@ -132,7 +154,7 @@ func (w *Watcher) Scan(ctx context.Context) error {
 
 // find adds the Workspaces that none of the supplied instances serves. The API server selects
 // them, so that a scan without any costs very little.
-func (w *Watcher) find(ctx context.Context, serving []shard.ID, found map[finding]int) error {
+func (w *Watcher) find(ctx context.Context, serving []shard.ID, found map[finding]sighting) error {
 	labelled := []string{shard.LabelKey}
 
 	for _, id := range serving {
@@ -159,7 +181,7 @@ func (w *Watcher) find(ctx context.Context, serving []shard.ID, found map[findin
 	return errors.Join(failed...)
 }
 
-func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labels.Selector, serving []shard.ID, reason string, found map[finding]int) error {
+func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labels.Selector, serving []shard.ID, reason string, found map[finding]sighting) error {
 	_, err := listing.Each(ctx, w.Live, kind, func(o *metav1.PartialObjectMetadata) error {
 		// No label selects the ranges of hashes.
 		if slices.ContainsFunc(serving, func(id shard.ID) bool { return id.Serves(o.GetLabels(), o.GetUID()) }) {
@@ -167,10 +189,7 @@ func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labe
 		}
 
 		f := finding{kind: kind, uid: o.GetUID(), reason: reason}
-
-		if found[f] = w.seen[f] + 1; found[f] == reportAt {
-			w.Recorder.Event(o, event.Warning(reasonUnserved, describe(reason, o)))
-		}
+		found[f] = w.report(ctx, o, w.seen[f], describe(reason, o, serving))
 
 		return nil
 	}, client.MatchingLabelsSelector{Selector: s})
@@ -187,15 +206,67 @@ func (w *Watcher) list(ctx context.Context, kind schema.GroupVersionKind, s labe
 	return errors.Wrapf(err, "cannot list objects of %s", kind.GroupKind())
 }
 
-func describe(reason string, o *metav1.PartialObjectMetadata) error {
+// report reports a Workspace that was found once more, if that is due: by an Event, and by a condition, which
+// stays until an instance serves it.
+func (w *Watcher) report(ctx context.Context, o *metav1.PartialObjectMetadata, s sighting, why error) sighting {
+	if s.scans++; s.scans == reportAt {
+		w.Recorder.Event(o, event.Warning(reasonUnserved, why))
+	}
+
+	label := o.GetLabels()[shard.LabelKey]
+	if s.scans < reportAt || s.label == label && s.generation == o.GetGeneration() || w.marked == maxMarked {
+		return s
+	}
+
+	w.marked++
+
+	ok, err := w.mark(ctx, o, why.Error())
+	if err != nil {
+		w.Log.Info("Cannot report that no instance serves a Workspace", "error", err, "uid", o.GetUID(), "namespace", o.GetNamespace(), "name", o.GetName())
+	}
+
+	if ok {
+		s.label, s.generation = label, o.GetGeneration()
+	}
+
+	return s
+}
+
+func describe(reason string, o *metav1.PartialObjectMetadata, serving []shard.ID) error {
 	if reason == ReasonNoCatchAll {
 		return errors.Errorf("no instance serves this Workspace: it has no label %s, and there is neither an unsharded instance nor one with --shard-catch-all or its --shard-range. With --assign-shards, it waits for the instance that assigns shards to write the label", shard.LabelKey)
 	}
 
 	name := o.GetLabels()[shard.LabelKey]
+	if _, err := shard.Parse(name); err != nil || name == "" {
+		return errors.Errorf("no instance serves this Workspace: %q is not a possible shard name; %s. Change the label %s", name, running(serving), shard.LabelKey)
+	}
+
 	if o.GetLabels()[shard.AssignedLabelKey] == name {
 		return errors.Errorf("no instance serves this Workspace: none with --shard-name=%s is running. If it does not return within --shard-grace-period, another shard with --assign-shards takes over the Workspace. If there is none any more, remove the labels %s and %s", name, shard.LabelKey, shard.AssignedLabelKey)
 	}
 
-	return errors.Errorf("no instance serves this Workspace: none with --shard-name=%s is running. Start one, or change the label %s", name, shard.LabelKey)
+	return errors.Errorf("no instance serves this Workspace: none with --shard-name=%s is running; %s. Start one, or change the label %s", name, running(serving), shard.LabelKey)
+}
+
+// running describes the shards among the supplied instances.
+func running(serving []shard.ID) string {
+	var names []string
+
+	for _, id := range serving {
+		if id.Name() != "" {
+			names = append(names, id.Name())
+		}
+	}
+
+	slices.Sort(names)
+
+	switch n := len(names); {
+	case n == 0:
+		return "no shard is running"
+	case n > maxNamed:
+		names = append(names[:maxNamed], fmt.Sprintf("and %d more", n-maxNamed))
+	}
+
+	return "running shards: " + strings.Join(names, ", ")
 }

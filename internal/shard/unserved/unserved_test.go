@@ -265,13 +265,13 @@ func TestDescribeAssigned(t *testing.T) {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetLabels(map[string]string{shard.LabelKey: "a", shard.AssignedLabelKey: "a"})
 
-	if got := describe(ReasonNoLiveShard, o).Error(); !strings.Contains(got, "--shard-grace-period") || strings.Contains(got, "change the label") {
+	if got := describe(ReasonNoLiveShard, o, nil).Error(); !strings.Contains(got, "--shard-grace-period") || strings.Contains(got, "change the label") {
 		t.Errorf("an assigned Workspace moves by itself: %s", got)
 	}
 
 	o.SetLabels(map[string]string{shard.LabelKey: "b", shard.AssignedLabelKey: "a"})
 
-	if got := describe(ReasonNoLiveShard, o).Error(); !strings.Contains(got, "change the label") {
+	if got := describe(ReasonNoLiveShard, o, nil).Error(); !strings.Contains(got, "change the label") {
 		t.Errorf("a person has written the label: %s", got)
 	}
 }
