@@ -100,6 +100,26 @@ func TestAdvice(t *testing.T) {
 			cli:  "The target for the given import block does not exist. If you wish to automatically generate config for this resource, use the -generate-config-out option within tofu plan. Otherwise, make sure the target resource exists",
 			here: "The target for the given import block does not exist. Make sure the target resource exists",
 		},
+		"PreventDestroy": {
+			cli:  "has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target flag.",
+			here: "has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, disable lifecycle.prevent_destroy.",
+		},
+		"PreventDestroyOfTofu": {
+			cli:  "has prevent_destroy set, but the plan calls for it to be destroyed.\n\nTo proceed, either disable prevent_destroy for this resource or exclude instances of this resource from this round using:\n    -exclude=\"terraform_data.x[\\\"a b\\\"]\"",
+			here: "has prevent_destroy set, but the plan calls for it to be destroyed. To proceed, disable prevent_destroy for this resource",
+		},
+		"Forgotten": {
+			cli:  "Refer to the original plan for more information.\n\nTo suppress this error for the future 'destroy' runs, you can add the CLI flag \"-suppress-forget-errors\".",
+			here: "Refer to the original plan for more information. To suppress this error for the future 'destroy' runs, set spec.forProvider.destroyArgs to [\"-suppress-forget-errors\"].",
+		},
+		"StateFlag": {
+			cli:  "Error loading the state: unexpected EOF\n\nPlease ensure that your Terraform state exists and that you've\nconfigured it properly. You can use the \"-state\" flag to point\nTerraform at another state file.",
+			here: "Error loading the state: unexpected EOF",
+		},
+		"StateFlagOfTofu": {
+			cli:  "Please ensure that your OpenTofu state exists and that you've configured it properly. You can use the \"-state\" flag to point OpenTofu at another state file.\n\nCause: unexpected EOF",
+			here: "Cause: unexpected EOF",
+		},
 		"None": {cli: "Use terraform_remote_state.", here: "Use terraform_remote_state."},
 	}
 	for name, tc := range cases {
