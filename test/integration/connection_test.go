@@ -57,7 +57,7 @@ func TestConnectionSecret(t *testing.T) {
 
 		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "connection"))
 		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withSecret(secret.GetName()), withModule(output("one", "1")))
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "ecret", "controlled")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "connection secret "+ns+"/"+secret.GetName()+": it exists and belongs to another object", "spec.writeConnectionSecretToRef")
 		expectSecret(t, c, ns, secret.GetName(), map[string]string{"one": "theirs", "three": "3"})
 
 		c.remove(t, ws)

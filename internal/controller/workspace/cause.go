@@ -25,6 +25,13 @@ const (
 	policiesOff     = policiesInvalid + "non-default value but the feature is not enabled"
 )
 
+// Texts of the managed reconciler about connection Secrets.
+const (
+	publishing         = "cannot create or update connection secret"
+	secretControlled   = "existing secret is not controlled by UID "
+	secretUncontrolled = "refusing to modify uncontrolled secret of type "
+)
+
 // A causeRecorder records the Events of the managed reconciler with the texts of causeOf.
 type causeRecorder struct{ event.Recorder }
 
@@ -41,13 +48,17 @@ func (r causeRecorder) WithAnnotations(kvs ...string) event.Recorder {
 }
 
 // causeOf returns the cause in a text of the managed reconciler. It is without the step that the managed
-// reconciler puts in front: one cause may stop several steps, and the reason of the Event names the step. For
-// unsupported management policies it names those that are supported.
+// reconciler puts in front: one cause may stop several steps, and the reason of the Event names the step. It names the connection
+// Secret. For unsupported management policies it names those that are supported.
 func causeOf(ws workspace.Workspace, text string) string {
 	for _, step := range []string{"connect", "observe", "create", "update", "delete"} {
 		if cause, ok := strings.CutPrefix(text, step+" failed: "); ok {
 			return cause
 		}
+	}
+
+	if cause, ok := strings.CutPrefix(text, publishing+": "); ok {
+		return secretCause(ws, cause)
 	}
 
 	p := ws.GetManagementPolicies()
@@ -60,6 +71,22 @@ func causeOf(ws workspace.Workspace, text string) string {
 	default:
 		return text
 	}
+}
+
+// secretCause returns why the connection Secret of a Workspace cannot be written. The managed reconciler names
+// neither the Secret nor the field that it comes from.
+func secretCause(ws workspace.Workspace, cause string) string {
+	const remedy = "Choose another name in spec.writeConnectionSecretToRef"
+
+	if strings.HasPrefix(cause, secretControlled) {
+		cause = "it exists and belongs to another object. " + remedy + ": each Workspace needs a Secret of its own"
+	} else if t, ok := strings.CutPrefix(cause, secretUncontrolled); ok {
+		cause = "it exists with the type " + t + ", and the provider has not made it. " + remedy + ", or delete the Secret"
+	}
+
+	key, _ := ws.GetConnectionSecretKey()
+
+	return fmt.Sprintf("%s %s: %s", publishing, key, cause)
 }
 
 // similarPolicies returns the supported sets of management policies from which p differs least.

@@ -46,7 +46,19 @@ func TestCauseOf(t *testing.T) {
 	}{
 		"Step":    {reason: "The step is not a part of the cause.", text: "connect failed: no Secret", want: "no Secret"},
 		"Another": {reason: "Only a step in front is left out.", text: "delete failed: create failed: x", want: "create failed: x"},
-		"None":    {reason: "Other texts stay.", text: "cannot add finalizer", want: "cannot add finalizer"},
+		"SecretOfAnother": {
+			reason: "The Secret and the field are named.", text: `cannot create or update connection secret: existing secret is not controlled by UID "1-2"`,
+			want: "cannot create or update connection secret ns/out: it exists and belongs to another object. Choose another name in spec.writeConnectionSecretToRef: each Workspace needs a Secret of its own",
+		},
+		"SecretOfPeople": {
+			reason: "A Secret that people have made stays.", text: `cannot create or update connection secret: refusing to modify uncontrolled secret of type "Opaque"`,
+			want: `cannot create or update connection secret ns/out: it exists with the type "Opaque", and the provider has not made it. Choose another name in spec.writeConnectionSecretToRef, or delete the Secret`,
+		},
+		"Secret": {
+			reason: "Another cause stays.", text: `cannot create or update connection secret: cannot create object: namespaces "ns" not found`,
+			want: `cannot create or update connection secret ns/out: cannot create object: namespaces "ns" not found`,
+		},
+		"None": {reason: "Other texts stay.", text: "cannot add finalizer", want: "cannot add finalizer"},
 		"CreateOnly": {
 			reason: "The nearest set is named.", enabled: true, policies: xpv2.ManagementPolicies{create},
 			want: "spec.managementPolicies is [Create], which is not supported. Similar and supported: [Observe, Create]",
@@ -76,6 +88,7 @@ func TestCauseOf(t *testing.T) {
 
 			ws := with()
 			ws.Spec.ManagementPolicies = tc.policies
+			ws.Spec.WriteConnectionSecretToReference = &xpv2.SecretReference{Namespace: "ns", Name: "out"}
 
 			if diff := cmp.Diff(tc.want, causeOf(ws, tc.text)); diff != "" {
 				t.Errorf("%s\ncauseOf(...): -want, +got:\n%s", tc.reason, diff)
