@@ -95,22 +95,40 @@ func (r *Runner) explainInit(err error) error {
 		return err
 	}
 
-	b := r.KubernetesBackend()
-	where, remedy := "", ""
-
-	switch {
-	case b.Suffix == "":
-	case !b.fits(terraform.DefaultWorkspace):
+	if b := r.KubernetesBackend(); b.Suffix != "" && !b.fits(terraform.DefaultWorkspace) {
 		return errors.Errorf("cannot use the secret_suffix %.100q of the kubernetes backend: it takes %s", b.Suffix, kubernetesNames)
-	default:
-		where = fmt.Sprintf(", in the Secret %s/%s", b.Namespace, b.Secret(terraform.DefaultWorkspace))
 	}
 
+	remedy := ""
 	if terraform.HasOtherEncryption(err) {
 		remedy = ": Workspaces with different state encryptions, or without one, need different backends, such as a secret_suffix of their own"
 	}
 
-	return errors.Errorf("%w. This is the state of the Terraform workspace %q of the backend%s, which each init reads%s", err, terraform.DefaultWorkspace, where, remedy)
+	return errors.Errorf("%w. This is %s, which each init reads%s", err, r.describeState(terraform.DefaultWorkspace), remedy)
+}
+
+// explainState adds to the error of a run which state it could not read.
+func (r *Runner) explainState(err error) error {
+	if terraform.IsLocked(err) {
+		return err
+	}
+
+	remedy := ""
+	if terraform.HasOtherEncryption(err) {
+		remedy = ": the state encryption of the module needs the method that the state was written with, as its fallback"
+	}
+
+	return errors.Errorf("%w (%s%s)", err, r.describeState(r.Name), remedy)
+}
+
+// describeState says where the state of the named Terraform workspace is.
+func (r *Runner) describeState(name string) string {
+	text := fmt.Sprintf("the state of the Terraform workspace %q of the backend", name)
+	if b := r.KubernetesBackend(); b.Suffix != "" {
+		text += fmt.Sprintf(", in the Secret %s/%s", b.Namespace, b.Secret(name))
+	}
+
+	return text
 }
 
 func (r *Runner) pluginCacheRun() plugincache.Run {
@@ -150,7 +168,7 @@ func (r *Runner) withInit(ctx context.Context, run func() error) error {
 	case terraform.LacksWorkspaces(err):
 		return UnpreparedError{errors.Wrapf(err, "the backend has no named workspaces: set annotation %s to %q", meta.AnnotationKeyExternalName, terraform.DefaultWorkspace)}
 	case terraform.CannotLoadState(err):
-		return UnpreparedError{err}
+		return UnpreparedError{r.explainState(err)}
 	default:
 		return err
 	}

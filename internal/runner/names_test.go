@@ -126,6 +126,33 @@ func TestNameOfKnownDirectory(t *testing.T) {
 	}
 }
 
+// TestUnreadableState ensures that a message says which state a run could not read.
+func TestUnreadableState(t *testing.T) {
+	t.Parallel()
+
+	const where = ` (the state of the Terraform workspace "prod" of the backend, in the Secret states/tfstate-prod-shared`
+
+	for name, tc := range map[string]struct{ says, want string }{
+		"Damaged":   {says: "error loading state: unexpected EOF", want: where + ")"},
+		"Encrypted": {says: "error loading state: encountered unencrypted payload without unencrypted method configured", want: where + ": the state encryption of the module needs the method that the state was written with, as its fallback)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+			p.answer(t, "init", recordsKubernetes("shared"))
+			p.answer(t, "plan", fails(tc.says))
+
+			r := p.stubbed(t, firstUID)
+			r.Name = "prod"
+
+			if _, err := r.Plan(t.Context(), false); err == nil || !strings.HasPrefix(err.Error(), "cannot plan: "+tc.says) || !strings.HasSuffix(err.Error(), tc.want) {
+				t.Errorf("want %q, got %v", tc.want, err)
+			}
+		})
+	}
+}
+
 // TestStateOfInit ensures that a message says which state an init could not read.
 func TestStateOfInit(t *testing.T) {
 	t.Parallel()

@@ -260,6 +260,10 @@ resource "terraform_data" "x" {
 			t.Errorf("want the reason and the place, got %v", err)
 		}
 
+		if !IsPrevented(err) || strings.Contains(err.Error(), "-target") || strings.Contains(err.Error(), "-exclude") {
+			t.Errorf("want no advice that leaves the resource in the state, got %v", err)
+		}
+
 		if got := mustPull(t, c, ws).Resources; got != 1 {
 			t.Errorf("want it to be still there, got %d", got)
 		}

@@ -57,7 +57,7 @@ func newError(op string, ws Workspace, res result, reported firsts[Diagnostic]) 
 		shown[i] = d.forPeople(ws)
 	}
 
-	e.said = cmp.Or(describe(errorsOf(shown), reported.more), truncate(lastLines(stderr), maxMessage))
+	e.said = cmp.Or(describe(errorsOf(shown), reported.more), truncate(adviseHere(lastLines(stderr)), maxMessage))
 
 	return e
 }
@@ -189,7 +189,7 @@ func LacksWorkspaces(err error) bool {
 
 // CannotLoadState reports whether the state could not be loaded. The credentials may be wrong, for example.
 func CannotLoadState(err error) bool {
-	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("error loading state: ") })
+	return saidOfState(err, "error loading state: ", "Error loading the state", "Failed to refresh state")
 }
 
 // CannotReadStateInInit reports whether err is that of an Init that could not read a state: without
@@ -212,6 +212,11 @@ func HasOtherEncryption(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool {
 		return d.says("is encrypted and can not be read", "encountered unencrypted payload", "decryption failed for all provided methods")
 	})
+}
+
+// IsPrevented reports whether the module forbids to destroy a resource: lifecycle.prevent_destroy.
+func IsPrevented(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("prevent_destroy set, but the plan calls for") })
 }
 
 // IsStateUnsaved reports whether an apply or destroy could not save the state.

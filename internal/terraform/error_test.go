@@ -116,6 +116,11 @@ func TestErrorMessage(t *testing.T) {
 			res:    result{code: 1, stderr: "1\n2\n3\n4\n5\n2026-11-21T10:50:09.123Z [DEBUG] x\n\n  6\n"},
 			want:   "2 3 4 5 6",
 		},
+		"AdviceInLines": {
+			reason: "Terraform reports a state pull that fails in lines, with advice",
+			res:    result{code: 1, stderr: "Error loading the state: EOF\n\nPlease ensure that your Terraform state exists and that you've\nconfigured it properly. You can use the \"-state\" flag to point\nTerraform at another state file.\n"},
+			want:   "Error loading the state: EOF",
+		},
 		"OnlyWarnings": {
 			reason: "warnings are no more than lines",
 			res:    result{code: 1, stderr: "Warning: W\n\nboom\n"},
@@ -211,6 +216,7 @@ func TestPredicates(t *testing.T) {
 		"Unlock":           {reason: "a lock that could not be released is another problem", summary: "Error releasing the state lock"},
 		"NoWorkspaces":     {reason: "the http backend has no workspaces", summary: "error loading state: workspaces not supported", want: want{LacksWorkspaces: true, CannotLoadState: true}},
 		"BackendAway":      {reason: "the kubernetes backend, of both products", summary: `error loading state: Get "https://127.0.0.1:1/api/v1/namespaces/ns/secrets/tfstate-ws-x": dial tcp 127.0.0.1:1: connect: connection refused`, want: want{CannotLoadState: true}},
+		"Pulled":           {reason: "a state pull says it in its own words", op: "state pull", summary: "Error loading the state: unexpected EOF", want: want{CannotLoadState: true}},
 		"InitRace":         {reason: "two inits found no state and made its lock", op: opInit, summary: `leases.coordination.k8s.io "lock-tfstate-default-x" already exists`, want: want{IsInitRace: true}},
 		"InitLocked":       {reason: "one init found the lock of another", op: opInit, summary: "Error acquiring the state lock", want: want{IsLocked: true, IsInitRace: true}},
 		"PlanLocked":       {reason: "the lock of a run that takes its time is no race", summary: "Error acquiring the state lock", want: want{IsLocked: true}},

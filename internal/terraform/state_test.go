@@ -221,3 +221,24 @@ func TestPushStateLocked(t *testing.T) {
 		}
 	})
 }
+
+// TestDamagedState ensures that a state that cannot be read is recognized, without advice about files.
+func TestDamagedState(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{"main.tf": `resource "terraform_data" "x" {}`})
+		mustApply(t, c, ws)
+
+		if err := os.WriteFile(filepath.Join(ws.Dir, "terraform.tfstate.d", ws.Name, "terraform.tfstate"), []byte(`{"version":5}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		_, pulled := c.PullState(t.Context(), ws)
+		_, planned := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan")})
+
+		for op, err := range map[string]error{"pull": pulled, "plan": planned} {
+			if !CannotLoadState(err) || !strings.Contains(err.Error(), "format version 5") || strings.Contains(err.Error(), "-state") {
+				t.Errorf("%s: want only the cause, got %v", op, err)
+			}
+		}
+	})
+}

@@ -57,6 +57,10 @@ func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (manage
 	}
 
 	if err != nil {
+		if meta.WasDeleted(ws) {
+			err = orLeaveBehind(ws, err)
+		}
+
 		c.recordFailure(ws, err)
 
 		if meta.WasDeleted(ws) {

@@ -8,6 +8,9 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -315,11 +318,27 @@ func (e *external) withWayOut(ws workspace.Workspace, err error) error {
 	}
 
 	if e.runner.Incomplete() == nil || !errors.Is(err, e.runner.Incomplete()) {
-		return err
+		return orLeaveBehind(ws, err)
 	}
 
 	return errors.Errorf("%w. There are resources to destroy, which takes the values of all variables: restore what is missing, or correct spec.forProvider. "+
 		"To delete the Workspace and leave the infrastructure and its state behind, %s", err, howToOrphan(ws))
+}
+
+// orLeaveBehind adds to an error that prevents a deletion how to delete the Workspace nevertheless, unless the
+// error may pass: something is missing that the specification refers to, the state cannot be read, or the module
+// forbids to destroy a resource.
+func orLeaveBehind(ws workspace.Workspace, err error) error {
+	if !kerrors.IsNotFound(err) && !terraform.CannotLoadState(err) && !terraform.IsPrevented(err) {
+		return err
+	}
+
+	stop := "."
+	if strings.HasSuffix(err.Error(), stop) {
+		stop = ""
+	}
+
+	return errors.Errorf("%w%s If that cannot be mended: to delete the Workspace and leave the infrastructure and its state behind, %s", err, stop, howToOrphan(ws))
 }
 
 // howToOrphan says how a person can delete a Workspace and keep its infrastructure.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -442,6 +444,7 @@ func TestWithWayOut(t *testing.T) {
 	const (
 		orphan = ". There are resources to destroy, which takes the values of all variables: restore what is missing, or correct spec.forProvider. " +
 			"To delete the Workspace and leave the infrastructure and its state behind, "
+		leave      = ". If that cannot be mended: to delete the Workspace and leave the infrastructure and its state behind, "
 		byPolicy   = `set spec.managementPolicies to ["Observe", "Create", "Update"]`
 		byDeletion = "set spec.deletionPolicy to Orphan"
 	)
@@ -461,8 +464,20 @@ func TestWithWayOut(t *testing.T) {
 		"Cluster":    {reason: "The deletion policy is enough.", ws: with(), incomplete: incomplete, err: errors.Wrap(incomplete, "a"), want: "a: varFiles[0]" + orphan + byDeletion},
 		"Policies":   {reason: "The deletion policy has no effect beside other management policies.", ws: limited, incomplete: incomplete, err: incomplete, want: "varFiles[0]" + orphan + byPolicy},
 		"Namespaced": {reason: "There is no deletion policy.", ws: &namespacedv1beta1.Workspace{}, incomplete: incomplete, err: incomplete, want: "varFiles[0]" + orphan + byPolicy},
-		"Other":      {reason: "The reason is another one.", ws: with(), incomplete: incomplete, err: other, want: "no such region"},
-		"Complete":   {reason: "Nothing is missing.", ws: with(), err: other, want: "no such region"},
+		"Prevented": {
+			reason: "The resource is to stay.", ws: with(), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Detail: "Resource x has prevent_destroy set, but the plan calls for it to be destroyed."}}},
+			want: "destroy ended with " + leave + byDeletion,
+		},
+		"Unreadable": {
+			reason: "The state may be damaged.", ws: with(), err: &terraform.Error{Op: "state pull", Diagnostics: []terraform.Diagnostic{{Summary: "Error loading the state: unexpected EOF"}}},
+			want: "state pull ended with " + leave + byDeletion,
+		},
+		"NotFound": {
+			reason: "Something that the specification refers to is missing.", ws: with(), err: errors.Wrap(kerrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, "s"), "credentials"),
+			want: `credentials: secrets "s" not found` + leave + byDeletion,
+		},
+		"Other":    {reason: "The reason is another one.", ws: with(), incomplete: incomplete, err: other, want: "no such region"},
+		"Complete": {reason: "Nothing is missing.", ws: with(), err: other, want: "no such region"},
 	}
 
 	for name, tc := range cases {

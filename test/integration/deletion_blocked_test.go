@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// TestBlockedDeletion deletes Workspaces that cannot be destroyed. The message names the remedy, and the way to
+// delete the Workspace without it.
+func TestBlockedDeletion(t *testing.T) {
+	t.Parallel()
+
+	const (
+		wayOut = `to delete the Workspace and leave the infrastructure and its state behind, set spec.managementPolicies to ["Observe", "Create", "Update"]`
+		module = `resource "terraform_data" "x" {}`
+	)
+
+	eachCLI(t, func(t *testing.T, cli string) {
+		c, ns, shard, _ := useCommon(t, cli)
+
+		t.Run("DamagedState", func(t *testing.T) {
+			t.Parallel()
+
+			suffix := unique("damaged")
+			cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module))
+			expectReady(t, c, ws)
+
+			state := stateSecret(ws, ns, suffix)
+			c.patch(t, state, map[string]any{"data": map[string]any{"tfstate": []byte("damaged")}})
+			c.label(t, ws, "plan", "again")
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "error loading state", `"`+ws.GetName()+`" of the backend, in the Secret `+ns+"/"+state.GetName())
+
+			c.remove(t, ws)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "rror loading the state", "in the Secret "+ns+"/"+state.GetName(), wayOut)
+
+			c.changePolicies(t, ws, []xpv2.ManagementAction{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate})
+			expectGone(t, c, ws)
+			expectExists(t, c, state)
+		})
+
+		t.Run("Prevented", func(t *testing.T) {
+			t.Parallel()
+
+			cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, unique("prevented")))
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule("resource \"terraform_data\" \"x\" {\n  lifecycle { prevent_destroy = true }\n}"))
+			expectReady(t, c, ws)
+			c.remove(t, ws)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "prevent_destroy", wayOut)
+
+			c.changeModule(t, ws, module)
+			expectGone(t, c, ws)
+		})
+
+		t.Run("VanishedCredentials", func(t *testing.T) {
+			t.Parallel()
+
+			ref, spec := c.secretKey(t, ns, "secret"), withBackend(ns, unique("credentials"))
+			spec.Credentials = []commonv1beta1.ProviderCredentials{secretCredentials("credentials.json", ref)}
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, spec)), withModule(module))
+			expectReady(t, c, ws)
+			c.remove(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: ref.Name}})
+			c.remove(t, ws)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot get Secret "+ns+"/"+ref.Name, wayOut)
+
+			c.createSecret(t, ref, "secret")
+			expectGone(t, c, ws)
+		})
+
+		t.Run("Forgotten", func(t *testing.T) {
+			t.Parallel()
+
+			if cli == commonTerraform {
+				t.Skip("only OpenTofu has lifecycle.destroy")
+			}
+
+			cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, unique("forgotten")))
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module+"\nresource \"terraform_data\" \"kept\" {\n  lifecycle { destroy = false }\n}"))
+			expectReady(t, c, ws)
+			c.remove(t, ws)
+			expectEvent(t, c, ws, "CannotDeleteExternalResource", `set spec.forProvider.destroyArgs to ["-suppress-forget-errors"]`)
+			expectGone(t, c, ws)
+
+			ws = c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module+"\nresource \"terraform_data\" \"kept\" {\n  lifecycle { destroy = false }\n}"))
+			c.changeArguments(t, ws, "destroyArgs", "-suppress-forget-errors")
+			expectReady(t, c, ws)
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+
+			if n := countEvents(t, c, ws, "CannotDeleteExternalResource"); n > 0 {
+				t.Errorf("want no failure, got %d", n)
+			}
+		})
+	})
+}
