@@ -81,7 +81,7 @@ func secretCause(ws workspace.Workspace, cause string) string {
 	if strings.HasPrefix(cause, secretControlled) {
 		cause = "it exists and belongs to another object. " + remedy + ": each Workspace needs a Secret of its own"
 	} else if t, ok := strings.CutPrefix(cause, secretUncontrolled); ok {
-		cause = "it exists with the type " + t + ", and the provider has not made it. " + remedy + ", or delete the Secret"
+		cause = "it exists with the type " + t + ", and the provider has not made it. " + remedy
 	}
 
 	key, _ := ws.GetConnectionSecretKey()

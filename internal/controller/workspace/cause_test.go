@@ -52,7 +52,7 @@ func TestCauseOf(t *testing.T) {
 		},
 		"SecretOfPeople": {
 			reason: "A Secret that people have made stays.", text: `cannot create or update connection secret: refusing to modify uncontrolled secret of type "Opaque"`,
-			want: `cannot create or update connection secret ns/out: it exists with the type "Opaque", and the provider has not made it. Choose another name in spec.writeConnectionSecretToRef, or delete the Secret`,
+			want: `cannot create or update connection secret ns/out: it exists with the type "Opaque", and the provider has not made it. Choose another name in spec.writeConnectionSecretToRef`,
 		},
 		"Secret": {
 			reason: "Another cause stays.", text: `cannot create or update connection secret: cannot create object: namespaces "ns" not found`,
