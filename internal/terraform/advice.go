@@ -17,6 +17,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		`variable "$1" is not set, and has no default value: set $1 in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_$1`,
 	},
 	{regexp.MustCompile(` To silence these warnings, use TF_VAR_\.\.\. environment variables .*$`), ""},
+	{regexp.MustCompile(`, run "` + eitherCLI + ` init" without the ("-lockfile=readonly") flag`), `, remove $1 from spec.forProvider.initArgs`},
 	{regexp.MustCompile(`(?:[Rr]un:?|use) "?` + eitherCLI + ` init -upgrade"?`), `set spec.forProvider.initArgs to ["-upgrade"]`},
 	{regexp.MustCompile(`(?:Run "|You may be able to install it automatically by running: )` + eitherCLI + ` init"?( to)?`), "The provider runs init with spec.forProvider.initArgs$1"},
 	{regexp.MustCompile(`(?:[,:;] (?:please )?run| To make the initial dependency selections that will initialize the dependency lock file, run:) "?` + eitherCLI + ` init(?: to ensure all providers are correctly installed|")?`), ""},

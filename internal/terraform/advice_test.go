@@ -27,6 +27,10 @@ func TestAdvice(t *testing.T) {
 			cli:  "To update the locked dependency selections to match a changed configuration, run:\n  tofu init -upgrade",
 			here: `To update the locked dependency selections to match a changed configuration, set spec.forProvider.initArgs to ["-upgrade"]`,
 		},
+		"ReadOnly": {
+			cli:  "but the lock file is read-only. To use and record these requirements,\nrun \"tofu init\" without the \"-lockfile=readonly\" flag.",
+			here: `but the lock file is read-only. To use and record these requirements, remove "-lockfile=readonly" from spec.forProvider.initArgs.`,
+		},
 		"MustUpgrade": {
 			cli:  "does not match configured version constraint; must use terraform init -upgrade to allow selection of new versions",
 			here: `does not match configured version constraint; must set spec.forProvider.initArgs to ["-upgrade"] to allow selection of new versions`,

@@ -53,6 +53,10 @@ func newError(op string, ws Workspace, res result, reported firsts[Diagnostic]) 
 		e.Diagnostics, shown = parseText(res.stderr), parseText(stderr)
 	}
 
+	if d, ok := refusedArguments(op, shown, stderr); ok {
+		shown = []Diagnostic{d}
+	}
+
 	for i, d := range shown {
 		shown[i] = d.forPeople(ws)
 	}

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"regexp"
+	"slices"
+)
+
+// The ways in which the CLIs refuse the arguments of a command. The init of Terraform 1.5 only prints its usage.
+const (
+	badFlag      = "Failed to parse command-line flags"
+	tooManyWords = "Too many command line arguments"
+)
+
+var (
+	badFlagText = regexp.MustCompile(`(?m)^Error parsing command-line (?:flags|options): (.*)$`)
+	usageText   = regexp.MustCompile(`(?m)^(?:Usage: ` + eitherCLI + `|` + tooManyWords + `)`)
+)
+
+// refusedArguments returns the diagnostic of a run whose arguments the CLI has refused, with the field of the
+// arguments. The CLI names no field, and advises a global flag.
+func refusedArguments(op string, ds []Diagnostic, stderr string) (Diagnostic, bool) {
+	stderr = color.ReplaceAllString(stderr, "")
+	field := map[string]string{
+		opInit: "spec.forProvider.initArgs or ", opPlan: "spec.forProvider.planArgs or ",
+		opApply: "spec.forProvider.applyArgs or ", opDestroy: "spec.forProvider.destroyArgs or ",
+	}[op] + "spec.forProvider.env TF_CLI_ARGS"
+	refused := func(why string) (Diagnostic, bool) {
+		return Diagnostic{File: field, Summary: "Refused argument", Detail: why}, true
+	}
+
+	if i := slices.IndexFunc(ds, func(d Diagnostic) bool { return d.Summary == badFlag }); i >= 0 {
+		return refused(ds[i].Detail)
+	}
+
+	m := badFlagText.FindStringSubmatch(stderr)
+
+	switch {
+	case m != nil && len(ds) == 0:
+		return refused(m[1])
+	case slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.rank() == rankNothing && d.says(tooManyWords) }):
+		return refused(`one is empty, or neither begins with "-" nor is the value of the one before it`)
+	case len(ds) == 0 && usageText.MatchString(stderr):
+		return refused("one of them is unknown, or lacks a value or has a wrong one")
+	}
+
+	return Diagnostic{}, false
+}

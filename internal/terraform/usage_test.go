@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRefusedArguments ensures that an error names the field whose arguments the CLI refuses, and gives no advice that
+// only people at a command line can follow.
+func TestRefusedArguments(t *testing.T) {
+	commands := map[string]func(t *testing.T, c *CLI, ws Workspace, args ...string) error{
+		"init": func(t *testing.T, c *CLI, ws Workspace, args ...string) error {
+			t.Helper()
+
+			return c.Init(t.Context(), ws, InitOptions{Args: args})
+		},
+		"plan": func(t *testing.T, c *CLI, ws Workspace, args ...string) error {
+			t.Helper()
+
+			_, err := c.Plan(t.Context(), ws, PlanOptions{Args: args, Out: filepath.Join(ws.Dir, "plan")})
+
+			return err
+		},
+		"apply": func(t *testing.T, c *CLI, ws Workspace, args ...string) error {
+			t.Helper()
+
+			_, err := c.Apply(t.Context(), ws, ApplyOptions{Args: args})
+
+			return err
+		},
+		"destroy": func(t *testing.T, c *CLI, ws Workspace, args ...string) error {
+			t.Helper()
+
+			_, err := c.Destroy(t.Context(), ws, args, nil)
+
+			return err
+		},
+	}
+
+	cases := map[string]struct {
+		args []string
+		want string
+	}{
+		"Unknown":  {args: []string{"-foo"}, want: "flag provided but not defined: -foo"},
+		"TwoWords": {args: []string{"-lock-timeout 1s"}, want: "flag provided but not defined: -lock-timeout 1s"},
+		"Value":    {args: []string{"-lock=maybe"}, want: `invalid boolean value "maybe" for -lock: parse error`},
+		"Empty":    {args: []string{""}, want: `one is empty, or neither begins with "-" nor is the value of the one before it`},
+		"Boolean":  {args: []string{"-lock", "false"}, want: `one is empty, or neither begins with "-" nor is the value of the one before it`},
+	}
+
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		for op, run := range commands {
+			for name, tc := range cases {
+				// A destroy takes this word for a plan, and refuses that.
+				if op == "destroy" && (name == "Empty" || name == "Boolean") {
+					continue
+				}
+
+				t.Run(op+"/"+name, func(t *testing.T) {
+					t.Parallel()
+
+					err := run(t, c, newWorkspace(t, map[string]string{"main.tf": ""}), tc.args...)
+
+					// This one does not say what is wrong.
+					if op == "init" && c.Product == Terraform {
+						tc.want = "one of them is unknown, or lacks a value or has a wrong one"
+					}
+
+					want := "spec.forProvider." + op + "Args or spec.forProvider.env TF_CLI_ARGS: Refused argument: " + tc.want
+					if err == nil || err.Error() != want {
+						t.Errorf("%q: want %q, got %v", strings.Join(tc.args, " "), want, err)
+					}
+				})
+			}
+		}
+
+		ws := newWorkspace(t, map[string]string{"main.tf": ""})
+		ws.Env = append(ws.Env, "TF_CLI_ARGS=-foo")
+
+		if _, err := c.PullState(t.Context(), ws); err == nil || err.Error() != "spec.forProvider.env TF_CLI_ARGS: Refused argument: flag provided but not defined: -foo" {
+			t.Errorf("TF_CLI_ARGS: want the argument, got %v", err)
+		}
+	})
+}
