@@ -35,6 +35,7 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 	}
 
 	r.notSaved = p.File == ""
+	p.Warnings = p.Warnings.WithPlan(r.warnings())
 
 	if p.Prior == nil {
 		if p.Prior, err = r.State(ctx); err != nil {
@@ -43,6 +44,19 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 	}
 
 	return p, nil
+}
+
+// warnings returns what only init warns of: nobody sees its output.
+func (r *Runner) warnings() terraform.Warnings {
+	record, err := readBackend(r.run.Dir)
+	if !r.Inputs.backend || err != nil || record.Type != "" {
+		return terraform.Warnings{}
+	}
+
+	return terraform.Warnings{First: []terraform.Diagnostic{{
+		File: r.Inputs.origins[backendFile].field, Summary: "No backend",
+		Detail: "neither spec.configuration nor the module has a backend block, so that the state is on the disk of this instance only",
+	}}}
 }
 
 // Apply applies the supplied plan. If the plan is stale, it makes a new plan once, calls again with the

@@ -266,6 +266,44 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// TestBackendFileWithoutBackend ensures that a plan warns of a partial backend configuration without a backend: the CLI
+// says so in init only, and the state is on this disk.
+func TestBackendFileWithoutBackend(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		answer string
+		change []func(s *subject)
+		want   []string
+	}{
+		"NoBackend": {change: []func(*subject){partialBackend}, want: []string{
+			"spec.backendFile of the ProviderConfig: No backend: neither spec.configuration nor the module has a backend block, so that the state is on the disk of this instance only",
+		}},
+		"Backend": {answer: recordsKubernetes("shared"), change: []func(*subject){partialBackend}},
+		"Neither": {},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+			p.answer(t, "plan", planned)
+			p.answer(t, "init", tc.answer)
+			p.answer(t, "state", `echo '{"version":4,"lineage":"l","serial":4}'`)
+
+			plan, err := p.stubbed(t, firstUID, tc.change...).Plan(t.Context(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, plan.Warnings.Texts()); diff != "" {
+				t.Errorf("warnings: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestDestroyed ensures that a destroy tells the number of resources that it has destroyed, and
 // reports its progress.
 func TestDestroyed(t *testing.T) {

@@ -101,6 +101,8 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 		return nil, newError(cmd.op, ws, res, r.errors)
 	}
 
+	r.addConfigProblems(res.stderr)
+
 	p := &Plan{
 		File: o.Out, Changes: changes, Summary: r.total(), NoSummary: r.summary == nil,
 		Resources: r.planned.kept, MoreResources: r.planned.more, Outputs: r.newOutputs.kept, Drift: r.drift.kept,

@@ -7,6 +7,7 @@ package terraform
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -67,6 +68,22 @@ func (d Diagnostic) isCheck() bool { return strings.HasPrefix(d.Summary, checkAs
 
 // isUnknownCheck reports whether a plan could not evaluate a check yet.
 func (d Diagnostic) isUnknownCheck() bool { return d.Summary == checkAssertion+" known after apply" }
+
+// configProblems matches the errors in the CLI configuration. The CLI goes on without it, or with a part of it.
+var configProblems = regexp.MustCompile(`(?s)There are some problems with the CLI configuration:\n(.*?)\nAs a result of the above problems,`)
+
+// addConfigProblems adds these errors, which the CLI writes to stderr, also with -json.
+func (r *report) addConfigProblems(stderr string) {
+	m := configProblems.FindStringSubmatch(color.ReplaceAllString(stderr, ""))
+	if m == nil {
+		return
+	}
+
+	for _, d := range parseText(m[1]) {
+		d.Context = "CLI configuration"
+		r.warnings.add(d)
+	}
+}
 
 // checksFirst orders warnings: checks tell about the infrastructure, and most others about the module.
 func checksFirst(a, b Diagnostic) int {

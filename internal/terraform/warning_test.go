@@ -81,3 +81,33 @@ check "known" {
 		}
 	})
 }
+
+// TestBadCLIConfig ensures that a plan tells of errors in the CLI configuration: the CLI plans nevertheless, for example
+// without the mirror that the configuration names.
+func TestBadCLIConfig(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		cases := map[string]struct{ config, want string }{
+			"Syntax":  {config: "credentials \"a\" {\n  token = sesame\n", want: "CLI configuration: Error parsing the settings: At 2:11: Unknown token: 2:11 IDENT ***"},
+			"Content": {config: "provider_installation {\n  bar {}\n}\n", want: `CLI configuration: Invalid provider_installation method block: Unknown provider installation method "bar" at 2:3.`},
+			"Good":    {config: "disable_checkpoint = true\n"},
+		}
+
+		for name, tc := range cases {
+			ws := newWorkspace(t, map[string]string{"main.tf": "", ".terraformrc": tc.config})
+			ws.Env = append(ws.Env, "TF_CLI_CONFIG_FILE="+ws.Dir+"/.terraformrc", "TF_LOG=debug")
+			ws.Redact = func(text string) string { return strings.ReplaceAll(text, "sesame", "***") }
+			ws.Origin = func(file string, line int) (string, int) {
+				return map[string]string{".terraformrc": "the settings"}[file], line
+			}
+
+			p, err := c.Plan(t.Context(), ws, PlanOptions{Out: ws.Dir + "/plan"})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if got := strings.Join(p.Warnings.Texts(), "; "); got != tc.want {
+				t.Errorf("%s: want %q, got %q", name, tc.want, got)
+			}
+		}
+	})
+}
