@@ -127,7 +127,8 @@ func TestGatherErrors(t *testing.T) {
 		err        string
 		incomplete string
 	}{
-		"Entrypoint": {reason: "It is outside of the module.", change: entrypoint("../a"), err: "it leaves the module"},
+		"Entrypoint":  {reason: "It is outside of the module.", change: entrypoint("../a"), err: "it leaves the module"},
+		"Credentials": {reason: "They would replace the module.", change: credentials("main.tf"), err: `cannot use the filename "main.tf" in spec.credentials`},
 		"Env": {
 			reason: "All commands need it.", err: "cannot resolve variables",
 			change: func(s *subject) {

@@ -8,12 +8,15 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
@@ -71,7 +74,7 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions, key string) 
 	})
 	if err != nil {
 		if !o.State {
-			err = r.explainInit(err)
+			err = r.explainPath(r.explainInit(err))
 		}
 
 		return errors.Wrap(err, "cannot initialize")
@@ -170,8 +173,25 @@ func (r *Runner) withInit(ctx context.Context, run func() error) error {
 	case terraform.CannotLoadState(err):
 		return UnpreparedError{r.explainState(err)}
 	default:
+		return r.explainPath(err)
+	}
+}
+
+// subdirectory matches the part of an address of a module that selects a directory, unless it is a pattern.
+var subdirectory = regexp.MustCompile(`[^:/]//([^?*\[]+)(?:\?|$)`)
+
+// explainPath adds the remedy to the error of a run that misses a file or a directory above the module, such as
+// "../common", if only a directory of what was downloaded is the module.
+func (r *Runner) explainPath(err error) error {
+	p := r.Inputs.parameters
+
+	m := subdirectory.FindStringSubmatch(p.Module)
+	if m == nil || p.Source != commonv1beta1.ModuleSourceRemote || !terraform.MissesParent(err) {
 		return err
 	}
+
+	return errors.Errorf("%w: only the directory %q is the module. For the files beside it, remove %q from spec.forProvider.module, and set spec.forProvider.entrypoint to %q",
+		err, m[1], "//"+m[1], path.Join(m[1], p.Entrypoint))
 }
 
 // initAgain initializes a directory that was initialized for other inputs. The result of this init is

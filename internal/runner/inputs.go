@@ -71,6 +71,10 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 	var secrets [][]byte
 
 	for name, data := range credentials {
+		if _, ok := in.module[path.Join(p.Entrypoint, name)]; ok {
+			return nil, errors.Errorf("cannot use the filename %q in spec.credentials of the ProviderConfig: the provider writes spec.forProvider.module to this file", name)
+		}
+
 		secrets = append(secrets, data)
 		in.config[name] = workdir.File{Data: data, Secret: true}
 		in.origins[name] = origin{field: `spec.credentials of the ProviderConfig, filename "` + name + `"`, lines: true}

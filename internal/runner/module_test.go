@@ -6,7 +6,9 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -222,6 +224,51 @@ func TestFetch(t *testing.T) {
 
 			if diff := cmp.Diff(tc.ran, p.ran(t, r)); diff != "" {
 				t.Errorf("\n%s\nruns: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestFilesAboveModule ensures that an error about a missing file beside the directory that the address selects has the
+// remedy.
+func TestFilesAboveModule(t *testing.T) {
+	t.Parallel()
+
+	const missing = "Unreadable module directory: Unable to evaluate directory symlink: lstat ../common: no such file or directory"
+
+	cases := map[string]struct {
+		reason  string
+		sub     string
+		entry   string
+		command string
+		says    string
+		want    string
+	}{
+		"Init":       {reason: "A module calls another one.", sub: "//m/n", command: "init", says: missing, want: `remove "//m/n" from spec.forProvider.module, and set spec.forProvider.entrypoint to "m/n"`},
+		"Plan":       {reason: "A function reads a file.", sub: "//m/n", command: "plan", says: `Invalid value for "path" parameter: no file exists at "../x"; this`, want: `entrypoint to "m/n"`},
+		"Query":      {reason: "A ref is no part of the directory.", sub: "//m/n?archive=false", command: "init", says: missing, want: `entrypoint to "m/n"`},
+		"Entrypoint": {reason: "It is inside.", sub: "//m", entry: "n", command: "init", says: missing, want: `entrypoint to "m/n"`},
+		"Other":      {reason: "The file is missing inside.", sub: "//m/n", command: "init", says: "lstat common: no such file or directory"},
+		"Whole":      {reason: "All files are there.", entry: "m/n", command: "init", says: missing},
+		"Pattern":    {reason: "An entrypoint is none.", sub: "//m/*", command: "init", says: missing},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			// The fetch of these tests takes all of the address for a path.
+			address := t.TempDir() + tc.sub
+			filesystem.Write(t, filepath.Join(address, tc.entry), filesystem.Files{"main.tf": ""})
+
+			p := newPlace(t)
+			p.answer(t, tc.command, fmt.Sprintf("printf 'Error: Missing\\n\\n%%s\\n' '%s' >&2; exit 1", tc.says))
+
+			_, err := p.stubbed(t, firstUID, remote(address), entrypoint(tc.entry)).Plan(t.Context(), false)
+			expectError(t, tc.reason, "Missing: ", err)
+
+			if err != nil && (!strings.Contains(err.Error(), tc.want) || tc.want == "" && strings.Contains(err.Error(), "entrypoint")) {
+				t.Errorf("%s: want %q, got %v", tc.reason, tc.want, err)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ package runner
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/vars"
 )
@@ -22,6 +23,11 @@ type origin struct {
 // origin returns what people have written where the CLI sees a line of a file: a field, and the line of it, or
 // 0. It returns no field for files of a module that was fetched.
 func (in *Inputs) origin(file string, line int) (field string, fieldLine int) {
+	// The CLI calls the text of an environment variable so.
+	if name, ok := strings.CutPrefix(file, "<value for var."); ok {
+		return "spec.forProvider.env TF_VAR_" + strings.TrimSuffix(name, ">"), line
+	}
+
 	o := in.origins[file]
 
 	if key := vars.KeyAt(o.rendered, line); key != "" {

@@ -210,6 +210,14 @@ func CannotReadStateInInit(err error) bool {
 	return strings.Contains(said, "Error loading state") || strings.Contains(said, "Error refreshing state")
 }
 
+// missesParent matches the texts of the CLIs about a missing directory or file in the parent directory.
+var missesParent = regexp.MustCompile(`lstat \.\./[^:]*: no such file or directory|no file exists at "?(?:\./)?\.\./`)
+
+// MissesParent reports whether err says that a module or a file in the parent directory of the module is missing.
+func MissesParent(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool { return missesParent.MatchString(oneLine(d.Detail)) })
+}
+
 // HasOtherEncryption reports whether a state could not be read because it is encrypted in another way, or
 // because only one of the state and the configuration has an encryption.
 func HasOtherEncryption(err error) bool {
