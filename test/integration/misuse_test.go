@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+)
+
+// TestMisuse has inputs of which the CLI says something that a Workspace does not show, or that only people at a
+// command line understand.
+func TestMisuse(t *testing.T) {
+	t.Parallel()
+
+	const resource = "resource \"terraform_data\" \"a\" {}\n"
+
+	cases := map[string]struct {
+		reason   string
+		config   configSpec
+		files    tree // If not nil, the module is the directory m of a repository.
+		module   string
+		planArgs []string
+		env      []commonv1beta1.EnvVar
+		rc       string // A file .terraformrc.
+		synced   string // The message of the condition, if it is False.
+		warning  string
+	}{
+		"Argument": {
+			reason: "Two words are in one entry.", module: resource, planArgs: []string{"-target terraform_data.a"},
+			synced: "spec.forProvider.planArgs or spec.forProvider.env TF_CLI_ARGS: Refused argument: flag provided but not defined: -target terraform_data.a",
+		},
+		"BackendFile": {
+			reason: "Nothing configures a backend.", module: resource, config: configSpec{BackendFile: new("secret_suffix = \"a\"\n")},
+			warning: "spec.backendFile of the ProviderConfig: No backend: ",
+		},
+		"CLIConfig": {
+			reason: "The CLI ignores a file that it cannot parse.", module: resource, rc: "plugin_cache_dir = a/b\n",
+			warning: `CLI configuration: Error parsing spec.credentials of the ProviderConfig, filename ".terraformrc": `,
+		},
+		"Environment": {
+			reason: "The value of a list is text.", module: "variable \"list\" { type = list(string) }\n", env: []commonv1beta1.EnvVar{{Name: "TF_VAR_list", Value: "a,b"}},
+			synced: "spec.forProvider.env TF_VAR_list, line 1: ",
+		},
+		"ModuleAbove": {
+			reason: "A module is beside the directory that the address selects.", files: tree{"m/main.tf": "module \"c\" { source = \"../common\" }\n", "common/main.tf": resource},
+			synced: `remove "//m" from spec.forProvider.module, and set spec.forProvider.entrypoint to "m"`,
+		},
+		"FileAbove": {
+			reason: "So is a file.", files: tree{"m/main.tf": "output \"o\" { value = file(\"../x\") }\n", "x": ""},
+			synced: `remove "//m" from spec.forProvider.module, and set spec.forProvider.entrypoint to "m"`,
+		},
+	}
+
+	for cli, use := range map[string]func(*testing.T) (*cluster, string, string, *instance){"tofu": useOpenTofu, "terraform": useTerraform} {
+		for name, tc := range cases {
+			t.Run(name+"/"+cli, func(t *testing.T) {
+				t.Parallel()
+
+				c, ns, shard, _ := use(t)
+
+				if tc.rc != "" {
+					tc.config.Credentials = []commonv1beta1.ProviderCredentials{secretCredentials(".terraformrc", c.secretKey(t, ns, tc.rc))}
+				}
+
+				opts := []workspaceOption{
+					inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, tc.config)), withModule(tc.module),
+					withParameters(func(p *commonv1beta1.ModuleParameters) { p.PlanArgs = tc.planArgs }),
+				}
+
+				if tc.files != nil {
+					repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), tc.files)
+					opts = append(opts, withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir+"//m"))
+				}
+
+				ws := c.createReferring(t, namespacedScope, ns, references{env: tc.env}, opts...)
+
+				if tc.synced != "" {
+					expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, tc.synced)
+
+					return
+				}
+
+				expectReady(t, c, ws)
+				eventually(t, func() error {
+					c.get(t, ws)
+
+					if have := ws.GetObservation().Warnings; !slices.ContainsFunc(have, func(w string) bool { return strings.HasPrefix(w, tc.warning) }) {
+						return errors.Errorf("%s: want the warning %q, got %q", tc.reason, tc.warning, have)
+					}
+
+					return nil
+				})
+			})
+		}
+	}
+}
