@@ -29,7 +29,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`either (disable (?:lifecycle\.)?prevent_destroy(?: for this resource)?) or (?:reduce the scope of the plan using the -target (?:flag|option)|exclude instances of this resource from this round using: -exclude=.*$)`), "$1"},
 	{regexp.MustCompile(`you can add the CLI flag ("-suppress-forget-errors")`), "set spec.forProvider.destroyArgs to [$1]"},
 	{regexp.MustCompile(` ?Please ensure that your \S+ state exists and that you've configured it properly\. You can use the "-state" flag to point \S+ at another state file\.(?: (Cause:))?`), "$1"},
-	{regexp.MustCompile(`use the -target option`), "use the option -target in spec.forProvider.planArgs and applyArgs"},
+	{regexp.MustCompile(`use the -target (?:planning )?(?:option|argument)`), "use the option -target in spec.forProvider.planArgs and applyArgs"},
 	{regexp.MustCompile(`use the planning option (-exclude=)`), "use in spec.forProvider.planArgs and applyArgs the option $1"},
 	{regexp.MustCompile(`Run the following command to verify that no other changes are pending: ` + eitherCLI + ` plan`), "Remove it from spec.forProvider.planArgs and applyArgs when the changes are made"},
 	{regexp.MustCompile(` For most commands, you can disable locking with the "-lock=false" flag, but this is not recommended\.`), ""},
@@ -39,6 +39,8 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(` To see which modules are currently depending on \S+, run the following command: ` + eitherCLI + ` providers`), ""},
 	{regexp.MustCompile(`or use "` + eitherCLI + ` apply" to create a new remote object`), "or remove the import block to create a new remote object"},
 	{regexp.MustCompile(` If you wish to automatically generate config for this resource, use the -generate-config-out option within ` + eitherCLI + ` plan\. Otherwise, make sure`), " Make sure"},
+	{regexp.MustCompile(`The plugin logs may contain more details`), "It crashed or was killed, for example because the container of the provider has too little memory"},
+	{regexp.MustCompile(` For example: ` + eitherCLI + ` plan -generate-config-out=\S+`), ""},
 }
 
 const eitherCLI = `(?:terraform|tofu)`

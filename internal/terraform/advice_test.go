@@ -68,6 +68,14 @@ func TestAdvice(t *testing.T) {
 			cli:  "To work around this, use the -target option to first apply only the resources that the count depends on.",
 			here: "To work around this, use the option -target in spec.forProvider.planArgs and applyArgs to first apply only the resources that the count depends on.",
 		},
+		"TargetOfCount": {
+			cli:  "To work around this, use the -target argument to first apply only the resources that the count depends on.",
+			here: "To work around this, use the option -target in spec.forProvider.planArgs and applyArgs to first apply only the resources that the count depends on.",
+		},
+		"TargetOfKeys": {
+			cli:  "Alternatively, you could use the -target planning option to first apply only the resources that the for_each value depends on",
+			here: "Alternatively, you could use the option -target in spec.forProvider.planArgs and applyArgs to first apply only the resources that the for_each value depends on",
+		},
 		"Exclude": {
 			cli:  "Alternatively, you could use the planning option -exclude=null_resource.a to first apply without this object",
 			here: "Alternatively, you could use in spec.forProvider.planArgs and applyArgs the option -exclude=null_resource.a to first apply without this object",
@@ -123,6 +131,14 @@ func TestAdvice(t *testing.T) {
 		"StateFlagOfTofu": {
 			cli:  "Please ensure that your OpenTofu state exists and that you've configured it properly. You can use the \"-state\" flag to point OpenTofu at another state file.\n\nCause: unexpected EOF",
 			here: "Cause: unexpected EOF",
+		},
+		"GenerateExample": {
+			cli:  "Otherwise, make sure the target resource exists within your configuration. For example:\n\n  terraform plan -generate-config-out=generated.tf",
+			here: "Otherwise, make sure the target resource exists within your configuration.",
+		},
+		"Crash": {
+			cli:  "failed to respond to the plugin.(*GRPCProvider).ApplyResourceChange call. The plugin logs may contain more details.",
+			here: "failed to respond to the plugin.(*GRPCProvider).ApplyResourceChange call. It crashed or was killed, for example because the container of the provider has too little memory.",
 		},
 		"None": {cli: "Use terraform_remote_state.", here: "Use terraform_remote_state."},
 	}

@@ -39,6 +39,10 @@ func (d Diagnostic) text() string { return joined(d.Summary, d.Detail) }
 // place returns where the problem is, or an empty text.
 func (d Diagnostic) place() string {
 	place, line := d.File, ":"
+	if place == "<empty>" { // The CLIs have it for a provider without a provider block.
+		place = ""
+	}
+
 	if strings.HasPrefix(place, "spec.") { // A field, see Workspace.Origin.
 		line = ", line "
 	}
@@ -51,7 +55,10 @@ func (d Diagnostic) place() string {
 	return joined(place, cmp.Or(d.Address, d.Context))
 }
 
-const separator = ": "
+const (
+	separator = ": "
+	cycle     = "Cycle: " // Begins the summary of a dependency cycle.
+)
 
 // joined returns the texts that are not empty as one line.
 func joined(texts ...string) string {
@@ -90,6 +97,11 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 	}
 
 	d.Summary, d.Detail = adviseHere(oneLine(d.Summary)), adviseHere(oneLine(d.Detail))
+
+	// The CLIs name the objects of a cycle in another order in each run.
+	if objects, ok := strings.CutPrefix(d.Summary, cycle); ok {
+		d.Summary = cycle + strings.Join(slices.Sorted(slices.Values(strings.Split(objects, ", "))), ", ")
+	}
 
 	if ws.Origin == nil {
 		return d

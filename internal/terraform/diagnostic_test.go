@@ -34,6 +34,11 @@ func TestDiagnosticString(t *testing.T) {
 			d:      Diagnostic{Summary: "S", Detail: "D", Address: `m.x["a"]`, File: "m/x.tf", Line: 1},
 			want:   `m/x.tf:1: m.x["a"]: S: D`,
 		},
+		"NoBlock": {
+			reason: "a provider without a provider block has no place",
+			d:      Diagnostic{Summary: "Missing required argument", Detail: "D", Address: `provider["registry.terraform.io/hashicorp/aws"]`, File: "<empty>", Line: 1},
+			want:   `provider["registry.terraform.io/hashicorp/aws"]: Missing required argument: D`,
+		},
 		"NotFitForACondition": {
 			reason: "colors and broken text are taken out",
 			d:      Diagnostic{Summary: "\x1b[31mred\x1b[0m", Detail: "a\xffb\tc"},

@@ -20,6 +20,8 @@ const (
 	maxMessage = 1000
 	// maxNamed is the number of diagnostics in it; the others are counted.
 	maxNamed = 3
+	// maxCrash is the length in bytes of the line in front of it that says why a program crashed.
+	maxCrash = 256
 	// maxLastLines is the number of lines of stderr in it when there is no diagnostic.
 	maxLastLines = 5
 )
@@ -63,6 +65,10 @@ func newError(op string, ws Workspace, res result, reported firsts[Diagnostic]) 
 
 	e.said = cmp.Or(describe(errorsOf(shown), reported.more), truncate(adviseHere(lastLines(stderr)), maxMessage))
 
+	if crash := crashed.FindString(stderr); crash != "" {
+		e.said = joined(truncate(crash, maxCrash), e.said)
+	}
+
 	return e
 }
 
@@ -90,6 +96,10 @@ func (e *Error) Error() string {
 
 // Unwrap returns the error of the context that interrupted the run, or nil.
 func (e *Error) Unwrap() error { return e.interrupted }
+
+// crashed matches the first line that a Go program writes when it crashes. The CLI repeats that of a provider
+// plugin, whose diagnostics say only that it did not respond.
+var crashed = regexp.MustCompile(`(?m)^(?:panic|fatal error): .+$`)
 
 // describe returns one line with the first diagnostics and the number of the others, with those that are
 // not in ds.

@@ -178,6 +178,7 @@ func TestPlanFails(t *testing.T) {
 			config string
 			args   []string
 			want   string
+			advice string
 		}{
 			"InvalidHCL": {
 				reason: "the error says what is wrong and where",
@@ -192,6 +193,17 @@ func TestPlanFails(t *testing.T) {
 					`main.tf:2: No value for required variable: The root module input variable "w" is not set, and has no default value: ` +
 					`set w in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_w.`,
 			},
+			"UnknownCount": {
+				reason: "the error names the field for an argument that it advises",
+				config: "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {\n  count = terraform_data.a.id == \"\" ? 1 : 0\n}\n",
+				want:   `main.tf:3: resource "terraform_data" "b": Invalid count argument: `,
+				advice: "in spec.forProvider.planArgs and applyArgs",
+			},
+			"Cycle": {
+				reason: "the error is the same each time",
+				config: "locals {\n  a = local.b\n  b = local.c\n  c = local.d\n  d = local.e\n  e = local.f\n  f = local.g\n  g = local.a\n}\n",
+				want:   "Cycle: local.a (expand), local.b (expand), local.c (expand), local.d (expand), local.e (expand), local.f (expand), local.g (expand)",
+			},
 			"UnknownArgument": {
 				reason: "an unknown argument",
 				args:   []string{"-foo"},
@@ -204,8 +216,8 @@ func TestPlanFails(t *testing.T) {
 				ws := newWorkspace(t, map[string]string{"main.tf": tc.config, "plan": "old"})
 
 				_, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan"), Args: tc.args})
-				if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
-					t.Errorf("%s: want %q, got %v", tc.reason, tc.want, err)
+				if err == nil || !strings.HasPrefix(err.Error(), tc.want) || !strings.Contains(err.Error(), tc.advice) {
+					t.Errorf("%s: want %q and %q, got %v", tc.reason, tc.want, tc.advice, err)
 				}
 
 				e := &Error{}

@@ -24,6 +24,7 @@ type Summary struct {
 	Change  int `json:"change"`
 	Destroy int `json:"remove"`
 	Import  int `json:"import"`
+	Forget  int `json:"forget"` // Removed from the state only. Terraform does not count them.
 }
 
 // A Progress is the progress of a run with one resource instance.

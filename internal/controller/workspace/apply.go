@@ -278,7 +278,7 @@ func (e *external) observeApplied(ctx context.Context, a *terraform.Applied) (sc
 	prior := e.plan.Prior
 	state := summarizeState(prior)
 	// The next observation corrects the rest.
-	state.Resources = max(state.Resources+a.Add+a.Import-a.Destroy, 0)
+	state.Resources = max(state.Resources+a.Add+a.Import-a.Destroy-a.Forget, 0)
 
 	o := schedule.Observation{Source: e.runner.Source(), Exists: true, UpToDate: true, Outputs: a.Outputs, State: &state}
 

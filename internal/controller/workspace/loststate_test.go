@@ -165,6 +165,12 @@ func TestApplied(t *testing.T) {
 			did:    terraform.Summary{Add: 1, Change: 1, Destroy: 2},
 			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1},
 		},
+		"Forgotten": {
+			reason: "What is removed from the state only is not in it either.",
+			before: terraform.State{Lineage: "l", Managed: 2},
+			did:    terraform.Summary{Forget: 1},
+			want:   commonv1beta1.StateSummary{Lineage: "l", Resources: 1},
+		},
 		"MoreThanAll": {
 			reason: "The number of resources that a replacement destroyed may be unknown.",
 			before: terraform.State{Lineage: "l", Managed: 1},
