@@ -116,6 +116,10 @@ func (f *Fetcher) Ensure(ctx context.Context, r Request) (string, error) {
 	case commonv1beta1.ModuleSourceInline:
 		return "", errors.Wrap(r.Dir.RemoveTree(), "cannot remove fetched module")
 	case commonv1beta1.ModuleSourceRemote:
+		if address == "" {
+			return "", errors.New("spec.forProvider.module is empty: it must be the address of a module")
+		}
+
 		s = source{address: address, request: fetch.Request{Address: address}}
 	case commonv1beta1.ModuleSourceFlux:
 		var err error

@@ -95,6 +95,25 @@ func (f *Fetcher) read(ctx context.Context, ref fluxReference) (*unstructured.Un
 	return nil, errors.Errorf("the cluster does not have this kind: Flux, or its CustomResourceDefinition %s, must be installed", definition)
 }
 
+// maxReason is the length of a reason of Flux in a message, in characters.
+const maxReason = 300
+
+// whyNotReady returns what o says about its missing artifact, as the end of a message.
+func whyNotReady(o *unstructured.Unstructured) string {
+	if suspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend"); suspended {
+		return ": it is suspended, see its spec.suspend"
+	}
+
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range conditions {
+		if c, _ := c.(map[string]any); c["type"] == "Ready" && c["status"] == "False" {
+			return fmt.Sprintf(": %.*s", maxReason, strings.Join(strings.Fields(fmt.Sprint(c["message"])), " "))
+		}
+	}
+
+	return ""
+}
+
 // source returns the artifact of o.
 func (ref fluxReference) source(o *unstructured.Unstructured) (source, error) {
 	artifact, _, _ := unstructured.NestedMap(o.Object, "status", "artifact")
@@ -106,7 +125,7 @@ func (ref fluxReference) source(o *unstructured.Unstructured) (source, error) {
 
 	url, digest := field("url"), field("digest")
 	if url == "" {
-		return source{}, keyref.NotFound(fmt.Sprintf("artifact for '%s' %s is not ready", ref.NamespacedName, ref.kind))
+		return source{}, keyref.NotFound(fmt.Sprintf("artifact for '%s' %s is not ready%s", ref.NamespacedName, ref.kind, whyNotReady(o)))
 	}
 
 	// Older versions have this field instead of a digest, with one algorithm.

@@ -361,3 +361,39 @@ func TestParseFluxReference(t *testing.T) {
 		})
 	}
 }
+
+// TestFluxReasons checks the message about a source without an artifact.
+func TestFluxReasons(t *testing.T) {
+	t.Parallel()
+
+	ready := func(status, message string) map[string]any {
+		return map[string]any{"status": map[string]any{"conditions": []any{
+			map[string]any{"type": "Reconciling", "status": "True", "message": "retrying"},
+			map[string]any{"type": "Ready", "status": status, "message": message},
+		}}}
+	}
+
+	cases := map[string]struct {
+		reason string
+		object map[string]any
+		want   string
+	}{
+		"New":       {reason: "Flux has not seen it yet.", object: map[string]any{}},
+		"Unknown":   {reason: "Flux is at work.", object: ready("Unknown", "building artifact")},
+		"Failed":    {reason: "Flux knows the cause.", object: ready("False", "cannot clone:\n authentication required"), want: ": cannot clone: authentication required"},
+		"Long":      {reason: "The message is bounded.", object: ready("False", strings.Repeat("x", 1000)), want: ": " + strings.Repeat("x", 300)},
+		"Suspended": {reason: "Flux does nothing.", object: map[string]any{"spec": map[string]any{"suspend": true}}, want: ": it is suspended, see its spec.suspend"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			ref := fluxReference{kind: "Bucket", NamespacedName: types.NamespacedName{Namespace: "n", Name: "b"}}
+
+			_, err := ref.source(&unstructured.Unstructured{Object: tc.object})
+			if want := "artifact for 'n/b' Bucket is not ready" + tc.want; err == nil || err.Error() != want {
+				t.Errorf("%s: want %q, got %v", tc.reason, want, err)
+			}
+		})
+	}
+}

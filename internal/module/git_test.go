@@ -190,7 +190,7 @@ func TestGitErrors(t *testing.T) {
 		"Unknown": {
 			reason:  "An invalid address is reported.",
 			address: "hashicorp/consul/aws",
-			want:    `cannot fetch module "hashicorp/consul/aws": it is neither a URL nor an absolute path`,
+			want:    `cannot fetch module "hashicorp/consul/aws": it is neither a URL nor an absolute path. To use a module of a registry, call it from an inline module`,
 		},
 		"UnknownScheme": {
 			reason:  "The message names an unknown scheme.",
@@ -199,8 +199,8 @@ func TestGitErrors(t *testing.T) {
 		},
 		"Nothing": {
 			reason:  "No address is none.",
-			address: "",
-			want:    "cannot fetch module",
+			address: " ",
+			want:    "spec.forProvider.module is empty",
 		},
 	}
 

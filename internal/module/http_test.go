@@ -50,6 +50,7 @@ func TestArchives(t *testing.T) {
 	s.serve("/plain.gz", targz)
 	s.serve("/half.tar.gz", targz[:len(targz)/2])
 	s.serve("/text.tar.gz", []byte("<html>not found</html>"))
+	s.serve("/page.zip", []byte("<html>Sign in</html>"), "Content-Type", "text/html; charset=utf-8")
 	s.serve("/out.tar.gz", gzipped(t, files{"main.tf": "m", "../escape": "x"}))
 	s.serve("/linkout.tar.gz", gzipped(t, files{"main.tf": "m", "a": "-> ../../../..", "z": "x"}))
 	s.serve("/through.tar.gz", gzipped(t, files{"a": "-> ../../..", "a/main.tf": "escaped"}))
@@ -86,6 +87,7 @@ func TestArchives(t *testing.T) {
 		"NotFound":      {reason: "The archive does not exist.", address: s.url + "/none.tar.gz", err: `cannot fetch module "` + s.url + `/none.tar.gz": bad response code: 404`},
 		"NoArchive":     {reason: "A compressed file is no directory.", address: s.url + "/plain.gz", err: "can only unarchive to a single file"},
 		"Half":          {reason: "Half of an archive.", address: s.url + "/half.tar.gz", err: "unexpected EOF"},
+		"Page":          {reason: "A server may ask for credentials in a page.", address: s.url + "/page.zip", err: "cannot read archive: zip: not a valid zip file: the server has sent a web page, perhaps because it asks for credentials"},
 		"Text":          {reason: "The file is not an archive.", address: s.url + "/text.tar.gz", err: "cannot decompress archive: gzip: invalid header"},
 		"Out":           {reason: "An entry outside.", address: s.url + "/out.tar.gz", err: `entry "../escape" leads out of the archive`},
 		"LinkOut":       {reason: "A link outside.", address: s.url + "/linkout.tar.gz", err: `symbolic link "a" leads out of the module`},
@@ -336,7 +338,7 @@ func TestReferences(t *testing.T) {
 		"GitPath": {reason: "So is a repository without a scheme.", path: "/git-path", err: "the server refers to a file of this machine"},
 		"Hg":      {reason: "So is a Mercurial repository.", path: "/hg", err: "the server refers to a file of this machine"},
 		"Circle":  {reason: "The references form a circle.", path: "/circle", err: "too many X-Terraform-Get redirects"},
-		"Nothing": {reason: "The server refers to no address.", path: "/nothing", err: "no source URL was returned"},
+		"Nothing": {reason: "The server refers to no address.", path: "/nothing", err: "use the address of an archive, or git:: and the address of a repository"},
 	}
 
 	for name, tc := range cases {

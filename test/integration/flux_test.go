@@ -7,6 +7,7 @@ package integration
 import (
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -59,6 +60,17 @@ func TestFluxNotReady(t *testing.T) {
 	source := ns + "/" + f.object.GetName()
 	ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceFlux, "OCIRepository::"+source))
 	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is not ready", source)
+
+	f.object.Object["status"] = map[string]any{"conditions": []any{map[string]any{
+		"type": "Ready", "status": "False", "reason": "OCIArtifactPullFailed", "message": "denied: authentication required",
+		"lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
+	}}}
+	if err := c.kube.Status().Update(t.Context(), f.object); err != nil {
+		t.Fatal(err)
+	}
+
+	c.request(t, ws)
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is not ready: denied: authentication required", source)
 
 	data := archive(t, versionFiles("1"))
 	d := newDoor(t, &archiveServer{archives: map[string][]byte{"/a.tar.gz": data}})

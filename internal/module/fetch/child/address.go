@@ -7,6 +7,7 @@ package child
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"strings"
@@ -60,6 +61,10 @@ func getAddress(ctx context.Context, r fetch.Request, dst string) (fetch.Result,
 		dst, err = "", nil
 	}
 
+	if err != nil && origin.page {
+		err = fmt.Errorf("%w: the server has sent a web page, perhaps because it asks for credentials", err)
+	}
+
 	return fetch.Result{Dir: dst, Sub: sub, Source: src, Revision: origin.revision}, err
 }
 
@@ -79,7 +84,7 @@ type pathDetector struct {
 // Detect refuses relative paths, because they have no base.
 func (d *pathDetector) Detect(src, pwd string) (string, bool, error) {
 	if src != "" && !filepath.IsAbs(src) {
-		return "", true, errors.New("it is neither a URL nor an absolute path")
+		return "", true, errors.New("it is neither a URL nor an absolute path. To use a module of a registry, call it from an inline module")
 	}
 
 	return d.FileDetector.Detect(src, pwd)

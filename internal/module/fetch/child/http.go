@@ -5,6 +5,7 @@
 package child
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -45,7 +46,12 @@ func newHTTPGetter(s *source) *httpGetter {
 func (g *httpGetter) Get(dst string, u *url.URL) error {
 	g.source.redirect()
 
-	return g.HttpGetter.Get(dst, u)
+	err := g.HttpGetter.Get(dst, u)
+	if err != nil && strings.Contains(err.Error(), "no source URL was returned") {
+		return errors.New("the server offers no module there: use the address of an archive, or git:: and the address of a repository")
+	}
+
+	return err
 }
 
 // A transport requests only resources that have changed, and limits the length of
@@ -81,6 +87,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case http.StatusNotModified:
 		err = t.source.found(t.source.request.Known)
 	case http.StatusOK: // A server may ignore conditions.
+		t.source.page = !req.URL.Query().Has("terraform-get") && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
 		err = t.source.found(revision(resp.Header))
 	}
 

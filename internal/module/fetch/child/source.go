@@ -27,6 +27,9 @@ type source struct {
 	// revision is that of the Result.
 	revision string
 
+	// page says that a server has sent a web page where an archive was expected.
+	page bool
+
 	// indirect says that the source refers to another one.
 	indirect bool
 }
