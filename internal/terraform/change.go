@@ -17,10 +17,15 @@ type ResourceChange struct {
 	// from the state only.
 	Action  string
 	Address string
+	// Imports says that the plan imports the instance, which exists already.
+	Imports bool
 }
 
 // Deletes reports whether the change deletes something that exists.
 func (c ResourceChange) Deletes() bool { return c.Action == "delete" || c.Action == "replace" }
+
+// DeletesImport reports whether the change deletes what it imports.
+func (c ResourceChange) DeletesImport() bool { return c.Imports && c.Deletes() }
 
 // String returns the action and the address.
 func (c ResourceChange) String() string { return c.Action + " " + c.Address }
@@ -32,5 +37,5 @@ func (ws Workspace) shown(address string) string {
 
 // byLoss orders changes by what they delete, then by address.
 func byLoss(a, b ResourceChange) int {
-	return cmp.Or(before(a.Deletes(), b.Deletes()), cmp.Compare(a.Address, b.Address))
+	return cmp.Or(before(a.DeletesImport(), b.DeletesImport()), before(a.Deletes(), b.Deletes()), cmp.Compare(a.Address, b.Address))
 }

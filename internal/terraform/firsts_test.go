@@ -34,7 +34,7 @@ func TestFirsts(t *testing.T) {
 
 		f.add(ResourceChange{Action: "create", Address: "x[000]"}) // Again.
 
-		want := []ResourceChange{{"delete", fmt.Sprintf("x[%03d]", n-1)}, {"create", "x[000]"}, {"create", "x[001]"}}
+		want := []ResourceChange{{Action: "delete", Address: fmt.Sprintf("x[%03d]", n-1)}, {Action: "create", Address: "x[000]"}, {Action: "create", Address: "x[001]"}}
 		if diff := cmp.Diff(want, f.kept); diff != "" || f.more != n-3 {
 			t.Errorf("step %d: want %d more, got %d; -want, +got:\n%s", step, n-3, f.more, diff)
 		}

@@ -52,7 +52,7 @@ type Plan struct {
 	// Warnings of the run.
 	Warnings Warnings
 	// Prior is the state that the plan was made from, as PullState returns it. It is nil if the plan is not
-	// saved, or encrypted, for example.
+	// saved, encrypted, or imports something, for example.
 	Prior *State
 }
 
@@ -65,7 +65,10 @@ func (c *CLI) Plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 
 	p, err := c.plan(ctx, ws, o)
 	if err == nil {
-		p.Prior = readPlanFile(o.Out)
+		// The state in the file already has what the plan imports.
+		if p.Summary.Import == 0 {
+			p.Prior = readPlanFile(o.Out)
+		}
 
 		return p, nil
 	}

@@ -62,7 +62,7 @@ output "v" { value = var.v }`,
 		// The infrastructure does not exist yet.
 		want := &Plan{
 			File: filepath.Join(ws.Dir, "plan"), Changes: true, Summary: Summary{Add: 2},
-			Resources: []ResourceChange{{"create", "terraform_data.a"}, {"create", "terraform_data.b"}},
+			Resources: []ResourceChange{{Action: "create", Address: "terraform_data.a"}, {Action: "create", Address: "terraform_data.b"}},
 			Outputs:   []string{"v"},
 			Prior:     &State{},
 		}
@@ -100,7 +100,7 @@ output "v" { value = var.v }`,
 		// The configuration has.
 		want = &Plan{
 			File: filepath.Join(ws.Dir, "plan"), Changes: true, Summary: Summary{Add: 1, Change: 1, Destroy: 1},
-			Resources: []ResourceChange{{"replace", "terraform_data.b"}, {"update", "terraform_data.a"}},
+			Resources: []ResourceChange{{Action: "replace", Address: "terraform_data.b"}, {Action: "update", Address: "terraform_data.a"}},
 			Outputs:   []string{"v"},
 			Prior:     &State{Resources: 2, Managed: 2, Outputs: map[string]Output{"v": text("one")}},
 		}

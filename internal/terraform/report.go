@@ -85,7 +85,8 @@ type jsonHook struct {
 	Resource struct {
 		Address string `json:"addr"`
 	} `json:"resource"`
-	Action string `json:"action"`
+	Action    string    `json:"action"`
+	Importing *struct{} `json:"importing"`
 }
 
 type jsonOutput struct {
@@ -108,7 +109,7 @@ func (r *report) add(line []byte) string {
 	case m.Type == "resource_drift" && m.Change != nil:
 		r.drift.add(m.Change.Resource.Address)
 	case m.Type == "planned_change" && m.Change != nil && isChange(m.Change.Action):
-		r.planned.add(ResourceChange{Action: m.Change.Action, Address: m.Change.Resource.Address})
+		r.planned.add(ResourceChange{Action: m.Change.Action, Address: m.Change.Resource.Address, Imports: m.Change.Importing != nil})
 	case m.Type == "change_summary" && m.Changes != nil:
 		r.summary = m.Changes
 	case m.Type == "outputs":

@@ -84,13 +84,17 @@ func TestReport(t *testing.T) {
 {"@message":"p","change":{"resource":{"addr":"a.n"},"action":"create"},"type":"planned_change"}
 {"@message":"p","change":{"resource":{"addr":"data.a.r"},"action":"read"},"type":"planned_change"}
 {"@message":"p","change":{"resource":{"addr":"a.p[\"x\"]"},"action":"replace","reason":"tainted"},"type":"planned_change"}
+{"@message":"p","change":{"resource":{"addr":"a.i"},"action":"replace","importing":{"id":"i"}},"type":"planned_change"}
 {"@message":"p","change":{"resource":{"addr":"a.d"},"action":"delete"},"type":"planned_change"}
 {"@message":"s","changes":{"add":1,"change":2,"import":4,"remove":3,"forget":5,"operation":"plan"},"type":"change_summary"}
 {"@message":"o","outputs":{"same":{"sensitive":false,"action":"noop"},"o":{"sensitive":true,"action":"create"},"l":{"action":"delete"}},"type":"outputs"}`,
 			want: want{
-				Text:       []string{"d", "p", "p", "p", "p", "s", "o"},
-				Drift:      []string{"a.d"},
-				Planned:    []ResourceChange{{"delete", "a.d"}, {"replace", `a.p["x"]`}, {"create", "a.n"}},
+				Text:  []string{"d", "p", "p", "p", "p", "p", "s", "o"},
+				Drift: []string{"a.d"},
+				Planned: []ResourceChange{
+					{Action: "replace", Address: "a.i", Imports: true}, {Action: "delete", Address: "a.d"},
+					{Action: "replace", Address: `a.p["x"]`}, {Action: "create", Address: "a.n"},
+				},
 				NewOutputs: []string{"l", "o"},
 				Summary:    &Summary{Add: 1, Change: 2, Destroy: 3, Import: 4, Forget: 5},
 			},

@@ -259,13 +259,13 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 }
 
 // begin records which state the apply of a plan is about to change. It returns an error if that state is not
-// known to belong to the Workspace, or if the plan may destroy what the Workspace has taken over.
+// known to belong to the Workspace, or if the plan may destroy what the Workspace has taken over or imports.
 func (e *external) begin(ws workspace.Workspace, p *terraform.Plan) error {
 	if s := p.Prior; s.Lineage != "" && !isBlank(s) && ws.GetOwnership().Lineage != s.Lineage {
 		return errors.New("cannot apply: there is another state than before")
 	}
 
-	if err := e.keepsTakenOver(ws, p); err != nil {
+	if err := errors.Join(keepsImports(p), e.keepsTakenOver(ws, p)); err != nil {
 		return err
 	}
 

@@ -62,6 +62,18 @@ func (e *external) keepsTakenOver(ws workspace.Workspace, p *terraform.Plan) err
 	}
 }
 
+// keepsImports returns an error if the plan replaces a resource that it imports: the module does not fit it, and
+// who imports something wants to keep it.
+func keepsImports(p *terraform.Plan) error {
+	for _, c := range p.Resources {
+		if c.DeletesImport() {
+			return errors.Errorf("the plan would import %s and destroy it, to create another one. Nothing was changed. Correct spec.forProvider so that the plan keeps it, or remove its import block", c.Address)
+		}
+	}
+
+	return nil
+}
+
 // deletesTakenOver returns an error if the deletion of the Workspace would destroy resources that the Workspace
 // has taken over, and no person has accepted that.
 func deletesTakenOver(ws workspace.Workspace, found *terraform.State) error {

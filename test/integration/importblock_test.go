@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// TestImportIntoNewState imports a resource into a new state. What the plan imports is not in the state yet, and a plan
+// that would destroy it is not applied.
+func TestImportIntoNewState(t *testing.T) {
+	t.Parallel()
+
+	const block = "\nimport {\n  to = terraform_data.a\n  id = \"x\"\n}\n"
+
+	for name, use := range map[string]func(t *testing.T) (*cluster, string, string, *instance){"OpenTofu": useOpenTofu, "Terraform": useTerraform} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			c, ns, shard, _ := use(t)
+			cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "import-block"))
+
+			kept := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg),
+				withModule("resource \"terraform_data\" \"a\" {\n  input = 1\n}\nresource \"terraform_data\" \"b\" {}"+block))
+			replaced := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg),
+				withModule("resource \"terraform_data\" \"a\" {\n  triggers_replace = 1\n}"+block))
+
+			expectReady(t, c, kept)
+
+			if s := kept.GetObservation().State; s == nil || s.Resources != 2 {
+				t.Errorf("want two resources in the status, got %+v", s)
+			}
+
+			expectCondition(t, c, replaced, xpv2.TypeSynced, corev1.ConditionFalse, "the plan would import terraform_data.a and destroy it")
+
+			for _, ws := range []workspace.Workspace{kept, replaced} {
+				if got := ws.GetCondition("StateTakenOver"); got.Status != corev1.ConditionUnknown {
+					t.Errorf("want no state to be taken over, got %s", describe(got))
+				}
+
+				c.remove(t, ws)
+				expectGone(t, c, ws)
+			}
+		})
+	}
+}
