@@ -265,7 +265,11 @@ func (e *external) begin(ws workspace.Workspace, p *terraform.Plan) error {
 		return errors.New("cannot apply: there is another state than before")
 	}
 
-	if err := errors.Join(keepsImports(p), e.keepsTakenOver(ws, p)); err != nil {
+	if err := keepsImports(p); err != nil {
+		return err
+	}
+
+	if err := e.keepsTakenOver(ws, p); err != nil {
 		return err
 	}
 
