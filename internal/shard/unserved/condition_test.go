@@ -7,6 +7,7 @@ package unserved
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -95,7 +96,7 @@ func TestCondition(t *testing.T) {
 			f := newFixture(t, live)
 			f.MayLive = func(context.Context, commonv1beta1.Claim) bool { return tc.alive }
 
-			race := racer{f.kube, f.Statuses, func(o client.Object) { f.annotate(t, o, map[string]string{"now": fmt.Sprint(f.scans)}) }}
+			race := racer{f.kube, f.Statuses, func(o client.Object) { f.annotate(t, o, map[string]string{"now": strconv.Itoa(f.scans)}) }}
 			if tc.racingGet {
 				f.Live = struct {
 					client.Reader
