@@ -22,7 +22,7 @@ func TestCrash(t *testing.T) {
 		config := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"hashicorp/time\" = %q\n  }\n}\n", dir)
 
 		err := errors.Join(
-			os.WriteFile(filepath.Join(dir, "terraform-provider-time_v1"), []byte(plugin), 0o700), //nolint:gosec // It is run.
+			os.WriteFile(filepath.Join(dir, "terraform-provider-time_v1"), []byte(plugin), 0o700),
 			os.WriteFile(filepath.Join(dir, "terraformrc"), []byte(config), 0o600),
 		)
 		if err != nil {

@@ -92,8 +92,10 @@ func TestReport(t *testing.T) {
 				Text:  []string{"d", "p", "p", "p", "p", "p", "s", "o"},
 				Drift: []string{"a.d"},
 				Planned: []ResourceChange{
-					{Action: "replace", Address: "a.i", Imports: true}, {Action: "delete", Address: "a.d"},
-					{Action: "replace", Address: `a.p["x"]`}, {Action: "create", Address: "a.n"},
+					{Action: "replace", Address: "a.i", Imports: true},
+					{Action: "delete", Address: "a.d"},
+					{Action: "replace", Address: `a.p["x"]`},
+					{Action: "create", Address: "a.n"},
 				},
 				NewOutputs: []string{"l", "o"},
 				Summary:    &Summary{Add: 1, Change: 2, Destroy: 3, Import: 4, Forget: 5},
