@@ -194,9 +194,18 @@ func (r *Records) RetryBy(ws workspace.Workspace, by time.Time) Failures {
 	return failures
 }
 
-// Succeed records that a reconcile of a Workspace left nothing to do.
+// Succeed records that a reconcile of a Workspace left nothing to do. People do not wait for it any more, unless
+// they have changed it meanwhile. The next event may be far away: a plan without news writes nothing.
 func (r *Records) Succeed(ws workspace.Workspace) {
-	r.change(ws, func(rec *Record) { rec.Failures = Failures{} })
+	d := Desired(ws)
+
+	r.change(ws, func(rec *Record) {
+		rec.Failures = Failures{}
+
+		if d == rec.desired {
+			rec.Class.Priority = queue.Routine
+		}
+	})
 }
 
 // Applied returns how long it took until the last observation of a Workspace showed the last change

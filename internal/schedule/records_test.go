@@ -237,6 +237,12 @@ func TestAnnotatedIsUrgent(t *testing.T) {
 	expect("It was observed.", queue.Routine)
 	r.Update(plain)
 	expect("A person has removed the annotation.", queue.Urgent)
+	r.Observe(annotated, Observation{})
+	r.Succeed(annotated)
+	expect("What was observed is older than that.", queue.Urgent)
+	r.Observe(plain, Observation{})
+	r.Succeed(plain)
+	expect("It was observed, and there may be no event for a long time.", queue.Routine)
 }
 
 // TestApplied ensures that the time from a change to its effect is known, once for each change.

@@ -263,8 +263,7 @@ func TestOrder(t *testing.T) {
 		expectReady(t, c, deleted)
 
 		for range polls {
-			ws := create()
-			c.annotate(t, ws, meta.AnnotationKeyPollInterval, pollOften.String())
+			ws := create(polledOften)
 			expectReady(t, c, ws)
 			all = append(all, ws)
 		}
