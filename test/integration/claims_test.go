@@ -24,7 +24,7 @@ import (
 // withShortLease makes the instance count as dead a few seconds after its last sign
 // of life.
 func withShortLease() instanceOption {
-	return withArgs("--lease-duration=4s", "--lease-renew-deadline=3s", "--lease-retry-period=500ms")
+	return withArgs("--lease-duration=8s", "--lease-renew-deadline=6s", "--lease-retry-period=500ms")
 }
 
 // expectClaimed waits until the Workspace is claimed by the instance that holds the
