@@ -55,6 +55,9 @@ type proxy struct {
 	// met counts the requests that found trouble.
 	met atomic.Int64
 
+	// held counts the parts of answers that have met a trouble.
+	held atomic.Int64
+
 	mu      sync.Mutex
 	trouble *trouble
 	cancels map[int]context.CancelFunc
@@ -304,6 +307,8 @@ func (p *proxy) permit(ctx context.Context, r *http.Request) {
 	if t == nil {
 		return
 	}
+
+	p.held.Add(1)
 
 	switch {
 	case t.kind == refuse:

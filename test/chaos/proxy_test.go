@@ -112,6 +112,15 @@ func (b *proxyBench) arrives(t *testing.T, n int64) {
 	}
 }
 
+// expectMet waits until something has met trouble.
+func expectMet(t *testing.T, what string, n *atomic.Int64) {
+	t.Helper()
+
+	if err := wait.UntilTrue(t.Context(), what, func() bool { return n.Load() > 0 }); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestProxy(t *testing.T) {
 	t.Parallel()
 
@@ -156,10 +165,14 @@ func TestProxy(t *testing.T) {
 
 			got := b.send(t.Context(), http.MethodPut, agent)
 
-			if tc.before {
+			switch {
+			// The trouble must not end before the answer has met it.
+			case tc.trouble != nil && tc.trouble.kind == oneWay:
+				expectMet(t, "the answer is there", &b.proxy.held)
+			case tc.before:
 				b.arrives(t, 1)
-			} else if err := wait.UntilTrue(t.Context(), "the request is there", func() bool { return b.proxy.met.Load() > 0 }); err != nil {
-				t.Fatal(err)
+			default:
+				expectMet(t, "the request is there", &b.proxy.met)
 			}
 
 			over()
