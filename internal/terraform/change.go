@@ -32,7 +32,7 @@ func (c ResourceChange) String() string { return c.Action + " " + c.Address }
 
 // shown returns an address without secrets, and of limited length.
 func (ws Workspace) shown(address string) string {
-	return truncate(oneLine(ws.redacted(address)), maxAddress)
+	return Truncate(oneLine(ws.redacted(address)), maxAddress)
 }
 
 // byLoss orders changes by what they delete, then by address.

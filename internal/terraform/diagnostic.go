@@ -29,9 +29,9 @@ func (d Diagnostic) String() string { return joined(d.place(), d.text()) }
 
 // short returns the diagnostic as one line of at most n bytes, with its place.
 func (d Diagnostic) short(n int) string {
-	place := truncate(d.place(), n/2)
+	place := Truncate(d.place(), n/2)
 
-	return joined(place, truncate(d.text(), n-len(place)-len(separator)))
+	return joined(place, Truncate(d.text(), n-len(place)-len(separator)))
 }
 
 func (d Diagnostic) text() string { return joined(d.Summary, d.Detail) }

@@ -63,10 +63,10 @@ func newError(op string, ws Workspace, res result, reported firsts[Diagnostic]) 
 		shown[i] = d.forPeople(ws)
 	}
 
-	e.said = cmp.Or(describe(errorsOf(shown), reported.more), truncate(adviseHere(lastLines(stderr)), maxMessage))
+	e.said = cmp.Or(describe(errorsOf(shown), reported.more), Truncate(adviseHere(lastLines(stderr)), maxMessage))
 
 	if crash := crashed.FindString(stderr); crash != "" {
-		e.said = joined(truncate(crash, maxCrash), e.said)
+		e.said = joined(Truncate(crash, maxCrash), e.said)
 	}
 
 	return e
@@ -91,7 +91,7 @@ func (e *Error) Error() string {
 		text += ": " + e.said
 	}
 
-	return truncate(text, maxMessage)
+	return Truncate(text, maxMessage)
 }
 
 // Unwrap returns the error of the context that interrupted the run, or nil.
@@ -114,7 +114,7 @@ func describe(ds []Diagnostic, others int) string {
 		more = fmt.Sprintf("; and %d more", n)
 	}
 
-	return truncate(strings.Join(named, "; "), maxMessage-len(more)) + more
+	return Truncate(strings.Join(named, "; "), maxMessage-len(more)) + more
 }
 
 // logLine matches the lines that the CLI writes to stderr because of TF_LOG.
@@ -133,8 +133,8 @@ func lastLines(text string) string {
 	return strings.Join(lines[max(0, len(lines)-maxLastLines):], " ")
 }
 
-// truncate cuts text to at most n bytes, not within a rune.
-func truncate(text string, n int) string {
+// Truncate cuts text to at most n bytes, not within a rune. A text that was cut ends with "...".
+func Truncate(text string, n int) string {
 	const ellipsis = "..."
 
 	if len(text) <= n {

@@ -37,6 +37,9 @@ const (
 	reasonRetried         xpv2.ConditionReason = "Retried"
 )
 
+// maxCause is the length in bytes of the cause in the condition Stalled. Synced has all of it.
+const maxCause = 200
+
 func ready(ws workspace.Workspace) {
 	ws.SetConditions(xpv2.Available().WithObservedGeneration(ws.GetGeneration()))
 }
@@ -195,7 +198,7 @@ func (c *connector) recordFailure(ws workspace.Workspace, err error) {
 	ws.SetObservedGeneration(ws.GetGeneration())
 
 	next := f.Retry.UTC()
-	message := fmt.Sprintf("Failed %d times; next try %s. Cause: %.200s", f.Count, next.Format("15:04:05Z"), err)
+	message := fmt.Sprintf("Failed %d times; next try %s. Cause: %s", f.Count, next.Format("15:04:05Z"), terraform.Truncate(err.Error(), maxCause))
 
 	if transition(ws, workspace.TypeStalled, corev1.ConditionTrue, reasonRepeatedFailure, message) {
 		c.logFor(ws).Info("Workspace is stalled: it keeps failing, and is tried less often", "error", err, "next-try", next.Format(time.RFC3339))

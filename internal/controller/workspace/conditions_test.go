@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -363,6 +364,20 @@ func TestStalled(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("log: -want, +got:\n%s", diff)
+	}
+}
+
+// TestStalledCause ensures that people see that a long cause was cut.
+func TestStalledCause(t *testing.T) {
+	t.Parallel()
+
+	r := newAttempt(t, with())
+	for range 5 {
+		r.recordFailure(r.ws, errors.New(strings.Repeat("a", 201)))
+	}
+
+	if got, want := r.ws.GetCondition(workspace.TypeStalled).Message, "Cause: "+strings.Repeat("a", 197)+"..."; !strings.HasSuffix(got, want) {
+		t.Errorf("message of the condition: want the end %q, got %q", want, got)
 	}
 }
 
