@@ -6,6 +6,7 @@ package vars
 
 import (
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -64,6 +65,18 @@ func Declared(dir fs.FS) (Declarations, error) {
 	}
 
 	return d, nil
+}
+
+// maxNames is the length in bytes of the names of variables in an error.
+const maxNames = 200
+
+// names returns the names of the variables for people.
+func (d *Declarations) names() string {
+	if len(d.expressions) == 0 {
+		return "none"
+	}
+
+	return terraform.Truncate(strings.Join(slices.Sorted(maps.Keys(d.expressions)), ", "), maxNames)
 }
 
 // read returns the types of the variables that one file declares, or nil for no type.

@@ -44,7 +44,7 @@ func Render(d Declarations, vars []commonv1beta1.Var) ([]byte, error) {
 
 		isExpression, ok := d.expressions[v.Key]
 		if !ok && d.complete {
-			return nil, errors.Errorf("the module declares no variable %q", v.Key)
+			return nil, errors.Errorf("the module declares no variable %q; it declares: %s", v.Key, d.names())
 		}
 
 		render := literal

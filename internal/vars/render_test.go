@@ -5,6 +5,7 @@
 package vars
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -144,6 +145,36 @@ func TestRender(t *testing.T) {
 
 			if strings.Contains(err.Error(), "hidden") {
 				t.Errorf("%s\n%q contains the value", tc.reason, err)
+			}
+		})
+	}
+}
+
+// TestUndeclared ensures that people see the names that they may have meant, and not too many of them.
+func TestUndeclared(t *testing.T) {
+	t.Parallel()
+
+	many := map[string]bool{}
+	for n := range 100 {
+		many[fmt.Sprintf("v%03d", n)] = true
+	}
+
+	cases := map[string]struct {
+		declared map[string]bool
+		want     string
+	}{
+		"None": {want: `the module declares no variable "nome"; it declares: none`},
+		"Some": {declared: map[string]bool{"size": true, "name": false}, want: `the module declares no variable "nome"; it declares: name, size`},
+		"Many": {declared: many, want: `the module declares no variable "nome"; it declares: v000, v001, v002, v003, v004, v005, v006, v007, v008, v009, v010, v011, v012, v013, v014, v015, v016, v017, v018, v019, v020, v021, v022, v023, v024, v025, v026, v027, v028, v029, v030, v031, v032,...`},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			_, err := Render(Declarations{expressions: tc.declared, complete: true}, []commonv1beta1.Var{{Key: "nome", Value: "a"}})
+			if err == nil || err.Error() != tc.want {
+				t.Errorf("Render(...): want error %q, got %v", tc.want, err)
 			}
 		})
 	}
