@@ -62,6 +62,9 @@ func applyFailed(ws workspace.Workspace) {
 	ws.SetConditions(xpv2.Unavailable().WithMessage("The last apply failed: see Synced").WithObservedGeneration(ws.GetGeneration()))
 }
 
+// notApplied says why the changes in the condition Drifted stay: nothing else shows that.
+const notApplied = "; not applied: spec.managementPolicies does not contain Update"
+
 // drifted sets the condition Drifted of a Workspace that differs and may not be updated, or clears
 // it. It returns whether the condition has become True. Synced reports that nothing exists.
 func drifted(ws workspace.Workspace, o schedule.Observation) bool {
@@ -69,7 +72,7 @@ func drifted(ws workspace.Workspace, o schedule.Observation) bool {
 
 	switch {
 	case o.Exists && o.Plan != nil && !workspace.MayUpdate(ws):
-		status, reason, message = corev1.ConditionTrue, reasonPlanHasChanges, describe(o.Plan)
+		status, reason, message = corev1.ConditionTrue, reasonPlanHasChanges, describe(o.Plan)+notApplied
 	case ws.GetCondition(workspace.TypeDrifted).Status != corev1.ConditionTrue:
 		// Most Workspaces never drift and have no such condition.
 		return false

@@ -243,6 +243,10 @@ func TestDrifted(t *testing.T) {
 				t.Errorf("\n%s\ndrifted(...): want reason %q, got %q", tc.reason, tc.want, got.Reason)
 			}
 
+			if says := strings.HasSuffix(got.Message, "; not applied: spec.managementPolicies does not contain Update"); says != (got.Status == corev1.ConditionTrue) {
+				t.Errorf("\n%s\ndrifted(...): want the message to say why the changes stay if they do, got %q", tc.reason, got.Message)
+			}
+
 			if stays := got.Status == tc.was; stays != got.LastTransitionTime.Equal(&past) {
 				t.Errorf("\n%s\ndrifted(...): the status stays: %t, and the last transition is at %s", tc.reason, stays, got.LastTransitionTime)
 			}
