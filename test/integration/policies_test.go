@@ -75,7 +75,9 @@ func TestManagementPolicies(t *testing.T) {
 	c, ns, shard, i := useTerraform(t)
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
-	expectReady(t, c, c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`output "first" { value = 1 }`)))
+	first := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`output "first" { value = 1 }`))
+	expectReady(t, c, first)
+	expectEvent(t, c, first, "AppliedChanges", "Applied in ", ": only outputs changed: first")
 
 	t.Run("NoDelete", func(t *testing.T) {
 		t.Parallel()
@@ -99,7 +101,7 @@ func TestManagementPolicies(t *testing.T) {
 		expectReady(t, c, ws)
 
 		c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
-		expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue, "only outputs change: greeting")
+		expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue, "only outputs change: greeting; not applied: spec.managementPolicies does not contain Update")
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionTrue)
 		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
 		expectRuns(t, i, ws, "init", "plan", "apply", "plan")

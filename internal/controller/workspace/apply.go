@@ -229,6 +229,10 @@ func (e *external) apply(ctx context.Context, ws workspace.Workspace) (schedule.
 	planned := e.plan.Summary
 	steps := &progress{total: planned.Add + planned.Change + planned.Destroy}
 
+	if planned == (terraform.Summary{}) && len(e.plan.Resources)+len(e.plan.Drift) == 0 {
+		steps.outputs = e.plan.Outputs
+	}
+
 	err := e.withLock(ctx, ws, func() error {
 		return e.withProgress(ws, steps, func(report func(terraform.Progress)) (err error) {
 			a, err = e.runner.Apply(ctx, e.plan, again, report)

@@ -7,6 +7,7 @@ package workspace
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,7 +28,8 @@ const (
 // A progress is that of an apply or a destroy.
 type progress struct {
 	destroys bool
-	total    int // The number of steps that are planned: to replace a resource takes two.
+	total    int      // The number of steps that are planned: to replace a resource takes two.
+	outputs  []string // The names of those that the plan changes, if it changes nothing else.
 	start    time.Time
 
 	mu   sync.Mutex
@@ -140,6 +142,8 @@ func (p *progress) result(err error) string {
 		return fmt.Sprintf("Failed after %s: %s", took, text)
 	case p.destroys:
 		return fmt.Sprintf("Destroyed in %s: %d destroyed", took, p.done["delete"])
+	case len(p.done) == 0 && len(p.outputs) > 0:
+		return fmt.Sprintf("Applied in %s: only outputs changed: %s", took, strings.Join(p.outputs, ", "))
 	default:
 		return fmt.Sprintf("Applied in %s: %s", took, text)
 	}

@@ -36,6 +36,7 @@ func TestProgress(t *testing.T) {
 		err    error
 		// background has the names of the programs that the run has started in the background.
 		background []string
+		outputs    []string
 		want       []string
 		result     []string
 	}{
@@ -43,6 +44,17 @@ func TestProgress(t *testing.T) {
 			reason: "A short run needs no progress.",
 			steps:  []step{say("apply_start", "a.b", 29*time.Second)},
 			result: []string{"Applied in 29 s: 0 added, 0 changed, 0 destroyed"},
+		},
+		"Outputs": {
+			reason:  "A run that changes no resource has changed outputs.",
+			outputs: []string{"greeting", "name"},
+			result:  []string{"Applied in 0 s: only outputs changed: greeting, name"},
+		},
+		"ResourcesAndOutputs": {
+			reason:  "Outputs follow resources.",
+			steps:   []step{say("apply_start", "a.b", 0), say("apply_complete", "a.b", time.Second)},
+			outputs: []string{"greeting"},
+			result:  []string{"Applied in 1 s: 1 added, 0 changed, 0 destroyed"},
 		},
 		"Long": {
 			reason: "A long run reports twice a minute.",
@@ -110,7 +122,7 @@ func TestProgress(t *testing.T) {
 				e.recorder = recorder
 				e.runner.background = tc.background
 
-				err := e.withProgress(e.ws, &progress{total: 3}, func(report func(terraform.Progress)) error {
+				err := e.withProgress(e.ws, &progress{total: 3, outputs: tc.outputs}, func(report func(terraform.Progress)) error {
 					for _, s := range tc.steps {
 						report(s.progress)
 						time.Sleep(s.silence)
