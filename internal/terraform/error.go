@@ -60,6 +60,11 @@ func newError(op string, ws Workspace, res result, reported firsts[Diagnostic]) 
 	}
 
 	for i, d := range shown {
+		// The CLIs do not name the module in whose repository a directory is missing.
+		if d.rank() == rankNothing && res.downloading != "" {
+			d.Context = fmt.Sprintf("module %q", res.downloading)
+		}
+
 		shown[i] = d.forPeople(ws)
 	}
 

@@ -5,11 +5,14 @@
 package terraform
 
 import (
+	"archive/zip"
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
@@ -106,6 +109,32 @@ func TestInitOfInvalidConfiguration(t *testing.T) {
 		err := c.Init(t.Context(), ws, InitOptions{})
 
 		want := `main.tf:1: output "a": Invalid expression: Expected the start of an expression, but found an invalid expression token.`
+		if err == nil || err.Error() != want {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	})
+}
+
+// TestInitOfMissingSubdirectory has a module whose repository lacks the directory in its source. The CLIs
+// do not say which one it is.
+func TestInitOfMissingSubdirectory(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		archive := filepath.Join(t.TempDir(), "archive.zip")
+
+		files := &bytes.Buffer{}
+		z := zip.NewWriter(files)
+
+		if err := errors.Join(z.AddFS(fstest.MapFS{"network/main.tf": {}}), z.Close(), os.WriteFile(archive, files.Bytes(), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+
+		ws := newWorkspace(t, map[string]string{
+			"main.tf":        "module \"parent\" {\n  source = \"./parent\"\n}\n",
+			"parent/main.tf": "module \"child\" {\n  source = \"" + archive + "//nowhere\"\n}\n",
+		})
+		err := c.Init(t.Context(), ws, InitOptions{})
+
+		want := `module "parent.child": Failed to expand subdir globs: subdir "nowhere" not found`
 		if err == nil || err.Error() != want {
 			t.Errorf("want %q, got %v", want, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -54,7 +55,12 @@ type report struct {
 	newOutputs firsts[string] // The names of those that a plan changes.
 	summary    *Summary       // The last one; nil if there was none.
 	outputs    map[string]Output
+
+	downloading string // The module that an init has begun to download and not ended, such as parent.child.
 }
+
+// downloading matches what an init prints before it downloads a module.
+var downloading = regexp.MustCompile(`^Downloading \S+(?: \S+)? for (\S+)\.\.\.$`)
 
 func newReport(progress func(Progress)) *report {
 	return &report{
@@ -100,6 +106,11 @@ type jsonOutput struct {
 func (r *report) add(line []byte) string {
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil {
+		r.downloading = ""
+		if match := downloading.FindSubmatch(line); match != nil {
+			r.downloading = string(match[1])
+		}
+
 		return string(line)
 	}
 

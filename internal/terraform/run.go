@@ -84,6 +84,8 @@ func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress f
 
 	stdout.flush()
 
+	res.downloading = r.downloading
+
 	if err == nil && res.failure(cmd) != nil {
 		e := newError(cmd.op, ws, res, r.errors)
 		e.began = r.began
@@ -99,6 +101,7 @@ type result struct {
 	status      string // For people: "exit status 1", "signal: killed".
 	stderr      string // The end of it.
 	interrupted error  // The error of the context, if it had ended by then.
+	downloading string // The module that an init was downloading when it ended.
 }
 
 // execute runs a command to its end. stdout gets the output of the command, and log each line of its
