@@ -165,7 +165,7 @@ resource "terraform_data" "x" {
 			messages[fmt.Sprint(err)] = true
 		}
 
-		if got := slices.Collect(maps.Keys(messages)); len(got) != 1 || !strings.Contains(got[0], "terraform_data.x[0]: Resource precondition failed: No 0.") || !strings.HasSuffix(got[0], "; and 397 more") {
+		if got := slices.Collect(maps.Keys(messages)); len(got) != 1 || !strings.HasPrefix(got[0], `main.tf:6: resource "terraform_data" "x": Resource precondition failed: No 0.; `) || !strings.HasSuffix(got[0], "; and 397 more") {
 			t.Errorf("want one message that counts 400 errors, got %q", got)
 		}
 	})
