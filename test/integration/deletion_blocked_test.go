@@ -76,30 +76,37 @@ func TestBlockedDeletion(t *testing.T) {
 			c.createSecret(t, ref, "secret")
 			expectGone(t, c, ws)
 		})
-
-		t.Run("Forgotten", func(t *testing.T) {
-			t.Parallel()
-
-			if cli == commonTerraform {
-				t.Skip("only OpenTofu has lifecycle.destroy")
-			}
-
-			cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, unique("forgotten")))
-			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module+"\nresource \"terraform_data\" \"kept\" {\n  lifecycle { destroy = false }\n}"))
-			expectReady(t, c, ws)
-			c.remove(t, ws)
-			expectEvent(t, c, ws, "CannotDeleteExternalResource", `set spec.forProvider.destroyArgs to ["-suppress-forget-errors"]`)
-			expectGone(t, c, ws)
-
-			ws = c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module+"\nresource \"terraform_data\" \"kept\" {\n  lifecycle { destroy = false }\n}"))
-			c.changeArguments(t, ws, "destroyArgs", "-suppress-forget-errors")
-			expectReady(t, c, ws)
-			c.remove(t, ws)
-			expectGone(t, c, ws)
-
-			if n := countEvents(t, c, ws, "CannotDeleteExternalResource"); n > 0 {
-				t.Errorf("want no failure, got %d", n)
-			}
-		})
 	})
+}
+
+// TestForgottenAtDeletion deletes a Workspace whose module keeps a resource, which only OpenTofu knows.
+func TestForgottenAtDeletion(t *testing.T) {
+	t.Parallel()
+
+	const module = `
+resource "terraform_data" "x" {}
+
+resource "terraform_data" "kept" {
+  lifecycle { destroy = false }
+}
+`
+
+	c, ns, shard, _ := useOpenTofu(t)
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, unique("forgotten")))
+
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module))
+	expectReady(t, c, ws)
+	c.remove(t, ws)
+	expectEvent(t, c, ws, "CannotDeleteExternalResource", `set spec.forProvider.destroyArgs to ["-suppress-forget-errors"]`)
+	expectGone(t, c, ws)
+
+	ws = c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module))
+	c.changeArguments(t, ws, "destroyArgs", "-suppress-forget-errors")
+	expectReady(t, c, ws)
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+
+	if n := countEvents(t, c, ws, "CannotDeleteExternalResource"); n > 0 {
+		t.Errorf("want no failure, got %d", n)
+	}
 }

@@ -48,8 +48,8 @@ func (r causeRecorder) WithAnnotations(kvs ...string) event.Recorder {
 }
 
 // causeOf returns the cause in a text of the managed reconciler. It is without the step that the managed
-// reconciler puts in front: one cause may stop several steps, and the reason of the Event names the step. It names the connection
-// Secret. For unsupported management policies it names those that are supported.
+// reconciler puts in front: one cause may stop several steps, and the reason of the Event names the step. It
+// names the connection Secret and, for unsupported management policies, those that are supported.
 func causeOf(ws workspace.Workspace, text string) string {
 	for _, step := range []string{"connect", "observe", "create", "update", "delete"} {
 		if cause, ok := strings.CutPrefix(text, step+" failed: "); ok {
