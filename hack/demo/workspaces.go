@@ -25,6 +25,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -173,19 +174,20 @@ func (s sight) served(outputs string) error {
 	return nil
 }
 
-// untouched returns an error if there is any trace of work on the Workspace.
+// untouched returns an error if there is any trace of work on the Workspace. That no instance serves it may be
+// in its condition Ready, and people may have set its external name.
 func (s sight) untouched() error {
 	switch {
 	case s.Workspace == nil:
 		return errors.New("is not there")
 	case s.servedBy != "":
 		return errors.Errorf("is served by %s", s.servedBy)
-	case s.status(xpv2.TypeSynced) != "" || s.status(xpv2.TypeReady) != "":
+	case s.status(xpv2.TypeSynced) != "" || s.status(xpv2.TypeReady) != "" && s.GetCondition(xpv2.TypeReady).Reason != workspace.ReasonNotServed:
 		return errors.New("has conditions")
 	case len(s.GetFinalizers()) > 0:
 		return errors.Errorf("has finalizers %q", s.GetFinalizers())
-	case len(s.GetAnnotations()) > 0:
-		return errors.Errorf("has annotations %q", s.GetAnnotations())
+	case !xpmeta.GetExternalCreatePending(s).IsZero():
+		return errors.New("is being created")
 	default:
 		return nil
 	}

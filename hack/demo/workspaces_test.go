@@ -6,6 +6,7 @@ package main
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -13,10 +14,13 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 type sightOption func(*sight)
@@ -120,17 +124,22 @@ func TestServed(t *testing.T) {
 func TestUntouched(t *testing.T) {
 	t.Parallel()
 
+	notServed := xpv2.Unavailable()
+	notServed.Reason = workspace.ReasonNotServed
+
 	cases := map[string]struct {
 		reason string
 		sight  sight
 		want   string
 	}{
-		"Untouched":  {reason: "A Workspace as kubectl creates it.", sight: newSight()},
-		"Missing":    {reason: "A Workspace that is not there.", want: "is not there"},
-		"Served":     {reason: "A workdir is a trace.", sight: newSight(withServer("shard-0")), want: "is served by shard-0"},
-		"Condition":  {reason: "A condition is a trace.", sight: newSight(withConditions(xpv2.Creating())), want: "has conditions"},
-		"Finalizer":  {reason: "A finalizer is a trace.", sight: newSight(func(s *sight) { s.SetFinalizers([]string{"f"}) }), want: `has finalizers ["f"]`},
-		"Annotation": {reason: "An annotation is a trace.", sight: newSight(func(s *sight) { s.SetAnnotations(map[string]string{"a": "b"}) }), want: `has annotations map["a":"b"]`},
+		"Untouched": {reason: "A Workspace as kubectl creates it.", sight: newSight()},
+		"Missing":   {reason: "A Workspace that is not there.", want: "is not there"},
+		"Served":    {reason: "A workdir is a trace.", sight: newSight(withServer("shard-0")), want: "is served by shard-0"},
+		"Condition": {reason: "A condition is a trace.", sight: newSight(withConditions(xpv2.Creating())), want: "has conditions"},
+		"Finalizer": {reason: "A finalizer is a trace.", sight: newSight(func(s *sight) { s.SetFinalizers([]string{"f"}) }), want: `has finalizers ["f"]`},
+		"Creation":  {reason: "A creation is a trace.", sight: newSight(func(s *sight) { xpmeta.SetExternalCreatePending(s, time.Now()) }), want: "is being created"},
+		"Named":     {reason: "A person has set the external name.", sight: newSight(func(s *sight) { xpmeta.SetExternalName(s, "a") })},
+		"NotServed": {reason: "The condition says that there was no work.", sight: newSight(withConditions(notServed))},
 	}
 
 	for name, tc := range cases {
