@@ -29,15 +29,19 @@ func TestCreating(t *testing.T) {
 	expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse, "Applying: 1 to add, 0 to change, 0 to destroy: create terraform_data.gated")
 	expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonCreating)
 	expectPlan(t, c, ws, &commonv1beta1.PlanSummary{Add: 1, Summary: "+1 ~0 -0", ResourceChanges: []string{"create terraform_data.gated"}, OutputChanges: []string{"greeting"}})
-	expectEvent(t, c, ws, "PlannedChanges", "1 to add")
 
 	e.write(t, "gate", "")
 	expectReady(t, c, ws)
 	expectPlan(t, c, ws, nil)
-	expectEvent(t, c, ws, "CreatedExternalResource")
-	expectEvent(t, c, ws, "AppliedChanges", "Applied in ", ": 1 added, 0 changed, 0 destroyed")
+	expectEvent(t, c, ws, "CreatedExternalResource", "Applied in ", ": 1 added, 0 changed, 0 destroyed: create terraform_data.gated")
+
+	for _, reason := range []string{"PlannedChanges", "AppliedChanges"} {
+		if n := countEvents(t, c, ws, reason); n != 0 {
+			t.Errorf("want one Event about a creation, got %s, too", reason)
+		}
+	}
 
 	c.remove(t, ws)
 	expectGone(t, c, ws)
-	expectEvent(t, c, ws, "AppliedChanges", "Destroyed in ", ": 1 destroyed")
+	expectEvent(t, c, ws, "DeletedExternalResource", "Destroyed in ", ": 1 destroyed")
 }

@@ -102,5 +102,5 @@ output "id" {
 `))
 	expectReady(t, c, ws)
 	expectOutputs(t, c, ws, map[string]string{"id": `"there-before"`})
-	expectEvent(t, c, ws, "PlannedChanges", "1 to import")
+	expectEvent(t, c, ws, "CreatedExternalResource", "import terraform_data.found")
 }

@@ -77,7 +77,7 @@ func TestManagementPolicies(t *testing.T) {
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
 	first := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`output "first" { value = 1 }`))
 	expectReady(t, c, first)
-	expectEvent(t, c, first, "AppliedChanges", "Applied in ", ": only outputs changed: first")
+	expectEvent(t, c, first, "CreatedExternalResource", "Applied in ", ": only outputs changed: first")
 
 	t.Run("NoDelete", func(t *testing.T) {
 		t.Parallel()

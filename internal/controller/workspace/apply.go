@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"context"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -40,6 +41,13 @@ func (e *external) Create(ctx context.Context, ws workspace.Workspace) (managed.
 
 		return managed.ExternalCreation{}, e.failed(ws, err)
 	}
+
+	done := e.done
+	if s := summarize(e.plan); s != nil && len(s.ResourceChanges) > 0 {
+		done += ": " + strings.Join(s.ResourceChanges, ", ")
+	}
+
+	e.recorder.Event(ws, event.Normal(reasonCreated, done))
 
 	details, err := e.reportApplied(ctx, ws, o)
 
@@ -183,6 +191,8 @@ func (e *external) Update(ctx context.Context, ws workspace.Workspace) (managed.
 
 		return managed.ExternalUpdate{}, e.failed(ws, err)
 	}
+
+	e.recorder.Event(ws, event.Normal(reasonUpdated, e.done))
 
 	if drift {
 		e.Metrics.Drifted(driftCorrected)

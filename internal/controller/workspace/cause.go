@@ -32,10 +32,23 @@ const (
 	secretUncontrolled = "refusing to modify uncontrolled secret of type "
 )
 
-// A causeRecorder records the Events of the managed reconciler with the texts of causeOf.
+// Reasons of the Events of the managed reconciler about a step that succeeded.
+const (
+	reasonCreated event.Reason = "CreatedExternalResource"
+	reasonUpdated event.Reason = "UpdatedExternalResource"
+	reasonDeleted event.Reason = "DeletedExternalResource"
+)
+
+// A causeRecorder records the Events of the managed reconciler with the texts of causeOf. It leaves out those
+// about a step that succeeded: an external has recorded what was done, with the same reason.
 type causeRecorder struct{ event.Recorder }
 
 func (r causeRecorder) Event(o runtime.Object, e event.Event) {
+	switch e.Reason {
+	case reasonCreated, reasonUpdated, reasonDeleted:
+		return
+	}
+
 	if ws, ok := o.(workspace.Workspace); ok {
 		e.Message = causeOf(ws, e.Message)
 	}

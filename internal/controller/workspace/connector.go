@@ -127,7 +127,8 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 	}
 
 	e := &external{connector: *c, runner: runner.New(c.Runs, target), secrets: in.Secrets()}
-	e.recorder = redactedRecorder{Recorder: c.recorder, secrets: in.Secrets()}
+	// Events of the managed reconciler have this annotation, too.
+	e.recorder = redactedRecorder{Recorder: c.recorder.WithAnnotations("external-name", name), secrets: in.Secrets()}
 
 	return e, nil
 }

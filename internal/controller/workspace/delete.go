@@ -76,6 +76,12 @@ func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.
 		return managed.ExternalDelete{}, e.failed(ws, e.withWayOut(ws, err))
 	}
 
+	if e.done == "" {
+		e.done = "There was nothing to destroy"
+	}
+
+	e.recorder.Event(ws, event.Normal(reasonDeleted, e.done))
+
 	// If the state belongs to another Workspace, so does the Terraform workspace, which stays.
 	gone := !mine || e.removeState(ctx, ws)
 	e.records.Observe(ws, schedule.Observation{Deleted: gone})

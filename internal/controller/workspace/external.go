@@ -55,6 +55,9 @@ type external struct {
 	// plan is applied by Create or Update.
 	plan *terraform.Plan
 
+	// done says what the apply or the destroy of this reconcile has done, or is empty without one.
+	done string
+
 	// left is the state that a failed apply has left, or nil if it is not known.
 	left *terraform.State
 
@@ -111,7 +114,9 @@ func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed
 		return managed.ExternalObservation{}, errNoSlot
 	}
 
-	if o.Plan != nil && isNews(ws, o.Plan) {
+	// A creation follows at once. Its condition and its Event have the same list.
+	creates := !o.Exists && !nothingFollows(ws, o.Exists)
+	if o.Plan != nil && isNews(ws, o.Plan) && !creates {
 		e.recorder.Event(ws, event.Normal(reasonPlanned, "Plan: "+describe(o.Plan)))
 	}
 

@@ -44,8 +44,8 @@ const (
 	otherLineage = "22222222-2222-2222-2222-222222222222"
 )
 
-// events are the reasons of the recorded Events, except for AppliedChanges, which follows each apply and
-// destroy: see TestProgress.
+// events are the reasons of the recorded Events, except for those about the end of an apply or a destroy: see
+// TestProgress and, with a real CLI, TestCreating in test/integration.
 type events struct {
 	event.Recorder
 
@@ -53,7 +53,9 @@ type events struct {
 }
 
 func (e *events) Event(_ runtime.Object, ev event.Event) {
-	if ev.Reason != reasonApplied {
+	switch ev.Reason {
+	case reasonApplied, reasonCreated, reasonUpdated, reasonDeleted:
+	default:
 		e.reasons = append(e.reasons, string(ev.Reason))
 	}
 }

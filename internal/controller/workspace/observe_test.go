@@ -81,7 +81,7 @@ func TestObserve(t *testing.T) {
 			reason: "There is no state.",
 			ws:     with(),
 			change: func(r *attempt) { r.planned(changes(), terraform.State{}) },
-			want:   outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}},
+			want:   outcome{ran: []string{"plan"}},
 		},
 		"Nothing": {
 			reason:   "A module that has nothing to create is complete.",
@@ -143,7 +143,7 @@ func TestObserve(t *testing.T) {
 				r.runner.record = &runner.RunRecord{CreationStarted: r.ws.GetOwnership().CreationStarted}
 				r.planned(changes(), terraform.State{})
 			},
-			want: outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, begun: true},
+			want: outcome{ran: []string{"plan"}, begun: true},
 		},
 		"Foreign": {
 			reason: "The state belongs to another Workspace.",

@@ -46,8 +46,9 @@ const maxBackground = 3
 // ends before the first interval has none. It uses a timer because the CLI does not report often
 // enough: OpenTofu 1.12 reports nothing more of a resource that takes longer than ten seconds.
 //
-// At the end it records an Event and logs what was done, also by a run that failed in the middle: neither
-// the plan nor the error says that.
+// At the end it logs what was done. The caller records an Event about it after a run that succeeded: it is the
+// one of the managed reconciler for this step. A run that failed in the middle has one of its own: neither the
+// plan nor the error says what it has done.
 func (e *external) withProgress(ws workspace.Workspace, p *progress, run func(report func(terraform.Progress)) error) error {
 	p.start, p.done, p.running = time.Now(), map[string]int{}, nil
 
@@ -74,9 +75,12 @@ func (e *external) withProgress(ws workspace.Workspace, p *progress, run func(re
 	events.Wait()
 
 	if err == nil || len(p.done) > 0 {
-		said := p.result(err)
-		e.recorder.Event(ws, event.Normal(reasonApplied, said))
-		e.logFor(ws).Info(said)
+		e.done = p.result(err)
+		e.logFor(ws).Info(e.done)
+	}
+
+	if err != nil && len(p.done) > 0 {
+		e.recorder.Event(ws, event.Normal(reasonApplied, e.done))
 	}
 
 	return err
