@@ -10,6 +10,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -47,6 +48,9 @@ func (c *controlPlane) start(t *testing.T) client.Client {
 				"testdata/flux/source.toolkit.fluxcd.io_buckets.yaml",
 			},
 			ErrorIfCRDPathMissing: true,
+			// On a busy machine the default of 20 seconds is too short.
+			ControlPlaneStartTimeout: 2 * time.Minute,
+			ControlPlaneStopTimeout:  time.Minute,
 		}
 
 		if _, c.err = c.env.Start(); c.err == nil {
