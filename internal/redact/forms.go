@@ -6,8 +6,10 @@ package redact
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"hash/maphash"
 	"net/url"
 	"regexp"
 	"slices"
@@ -45,13 +47,56 @@ var (
 func (s *Secrets) learn() {
 	// Several references may lead to the same value.
 	contents := slices.SortedFunc(slices.Values(s.contents), bytes.Compare)
+	contents = slices.CompactFunc(contents, bytes.Equal)
+	s.contents = nil
 
-	for _, c := range slices.CompactFunc(contents, bytes.Equal) {
+	size := 0
+	for _, c := range contents {
+		size += len(c)
+	}
+
+	s.starts = make([]uint64, size/8+1)
+
+	for _, c := range contents {
 		s.content(string(c))
 	}
 
-	s.contents = nil
-	s.sort()
+	s.forms, s.spaced = distinct(s.forms), distinct(s.spaced)
+}
+
+// distinct returns a copy of all different values, in order.
+func distinct[T cmp.Ordered](values []T) []T {
+	slices.Sort(values)
+
+	return slices.Clone(slices.Compact(values))
+}
+
+// know adds a form of a secret.
+func (s *Secrets) know(form string) {
+	form = bare(form)
+
+	// A text that contains a long form contains all of its pieces. They overlap, so that they are
+	// hidden as one.
+	for len(form) > maxForm {
+		s.add(form[:maxForm])
+		form = form[min(maxForm-1, len(form)-maxForm):]
+	}
+
+	if len(form) >= MinLength {
+		s.add(form)
+	}
+}
+
+func (s *Secrets) add(piece string) {
+	s.forms = append(s.forms, maphash.String(s.seed, piece))
+
+	start := s.start(piece)
+	s.starts[start/64] |= 1 << (start % 64)
+
+	if !slices.Contains(s.lengths, len(piece)) {
+		s.lengths = append(s.lengths, len(piece))
+		slices.SortFunc(s.lengths, func(a, b int) int { return b - a })
+	}
 }
 
 // content adds a text, its lines, and the strings and values in it.
@@ -118,9 +163,13 @@ func (s *Secrets) secret(text string) {
 		return
 	}
 
-	s.wrapped(text)
+	if whole := bare(text); whole != text {
+		s.spaced = append(s.spaced, whole)
+	}
 
-	for _, form := range append([]string{text}, escaped(text)...) {
+	s.know(text)
+
+	for _, form := range escaped(text) {
 		s.know(form)
 	}
 
@@ -139,28 +188,14 @@ func (s *Secrets) secret(text string) {
 	}
 }
 
-// wrapped records where a text may be wrapped.
-func (s *Secrets) wrapped(text string) {
-	whole := &strings.Builder{}
-
-	var gaps []int
-
-	for word := range strings.FieldsSeq(text) {
-		if whole.Len() > 0 {
-			gaps = append(gaps, whole.Len())
-		}
-
-		whole.WriteString(bare(word))
-	}
-
-	if len(gaps) > 0 {
-		s.spaced = append(s.spaced, spaced{text: whole.String(), gaps: gaps})
-	}
-}
-
 // escaped returns the forms of the text, other than itself, inside a string of HCL and JSON,
 // inside a nested one, and in a URL.
 func escaped(text string) []string {
+	// The same in all of these languages.
+	if !strings.ContainsFunc(text, func(r rune) bool { return !isPlain(r) }) {
+		return nil
+	}
+
 	var forms []string
 
 	for _, quote := range []func(string) string{inHCL, inGo, inJSON(true), inJSON(false)} {
@@ -184,11 +219,16 @@ func escaped(text string) []string {
 	return slices.Compact(forms)
 }
 
+// isPlain says whether a character stands for itself in all languages.
+func isPlain(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-._~", r)
+}
+
 func inGo(text string) string { return unwrap(strconv.Quote(text)) }
 
 // inHCL returns the text as the CLI quotes it.
 func inHCL(text string) string {
-	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(inGo(text))
+	return strings.ReplaceAll(strings.ReplaceAll(inGo(text), "${", "$${"), "%{", "%%{")
 }
 
 // inJSON returns a function that returns a text in the form of encoding/json, which escapes HTML, or

@@ -10,7 +10,7 @@
 package redact
 
 import (
-	"cmp"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
@@ -27,8 +27,8 @@ const (
 	// the gap in a word would reveal the secret.
 	MinLength = 6
 
-	// maxForm is the length of the longest text that is compared at each position of a text.
-	maxForm = 4 << 10
+	// maxForm is the length of the longest text that is searched for in one piece.
+	maxForm = 64
 )
 
 // Secrets are values to hide. They are safe for concurrent use. nil has no values.
@@ -38,32 +38,25 @@ type Secrets struct {
 	// once guards the fields below: most reconciles have no text to redact.
 	once sync.Once
 
-	// forms of the secrets, in order. They have no white space. A longer one than maxForm is in pieces.
-	forms []form
+	// forms are the hashes of all forms of the secrets, in order. A form has no white space and at most
+	// maxForm bytes. A text takes much more memory than its hash: see TestMemory.
+	seed  maphash.Seed
+	forms []uint64
 
-	// spaced are the secrets that have white space inside.
-	spaced []spaced
-}
+	// starts has a bit for each hash of the first MinLength bytes of a form, modulo its size: almost no position
+	// of a text needs more than one look at it. lengths are those of the forms, longest first.
+	starts  []uint64
+	lengths []int
 
-// A spaced is a secret without its white space, and the positions of that white space.
-type spaced struct {
-	text string
-	gaps []int
-}
-
-// A form of a secret.
-type form struct {
-	text string
-
-	// prefix is the index of the longest other form that is a prefix of the text, or -1.
-	prefix int
+	// spaced are the secrets that have white space inside, without it.
+	spaced []string
 }
 
 // New returns the secrets in the supplied contents of Secrets and credentials files: each
 // content, its lines, the strings and values in it, and their likely forms in a configuration,
 // such as the base64 encoding.
 func New(contents ...[]byte) *Secrets {
-	return &Secrets{contents: contents}
+	return &Secrets{contents: contents, seed: maphash.MakeSeed()}
 }
 
 // Text returns the text with a placeholder for each secret. Redacted text does not change.
@@ -96,24 +89,53 @@ func (s *Secrets) Line(line string) string {
 	start, end := 0, len(stripped)
 
 	for _, secret := range s.spaced {
-		if len(stripped) >= MinLength && strings.Contains(secret.text, stripped) {
+		if len(stripped) >= MinLength && strings.Contains(secret, stripped) {
 			return Placeholder
 		}
 
-		for _, gap := range secret.gaps {
-			begin, rest := secret.text[:gap], secret.text[gap:]
+		if n := overlap(stripped, secret); n >= MinLength {
+			end = min(end, len(stripped)-n)
+		}
 
-			if len(begin) >= MinLength && strings.HasSuffix(stripped, begin) {
-				end = min(end, len(stripped)-len(begin))
-			}
-
-			if len(rest) >= MinLength && strings.HasPrefix(stripped, rest) {
-				start = max(start, len(rest))
-			}
+		if n := overlap(secret, stripped); n >= MinLength {
+			start = max(start, n)
 		}
 	}
 
 	return replace(line, at, []span{{0, start}, {max(start, end), len(stripped)}})
+}
+
+// overlap returns the length of the longest end of a that is a beginning of b. It takes the time of
+// Knuth, Morris and Pratt.
+func overlap(a, b string) int {
+	a = a[max(0, len(a)-len(b)):]
+	b = b[:len(a)]
+
+	// same[i] is the length of the longest end of b[:i+1] that is a shorter beginning of b.
+	same, n := make([]int, len(b)), 0
+
+	follow := func(c byte) {
+		for n > 0 && (n == len(b) || b[n] != c) {
+			n = same[n-1]
+		}
+
+		if n < len(b) && b[n] == c {
+			n++
+		}
+	}
+
+	for i := 1; i < len(b); i++ {
+		follow(b[i])
+		same[i] = n
+	}
+
+	n = 0
+
+	for i := range len(a) {
+		follow(a[i])
+	}
+
+	return n
 }
 
 // A span of bytes, from the first to the one after the last.
@@ -133,18 +155,18 @@ func (s *Secrets) find(text string) []span {
 			continue
 		}
 
-		end := i + longest(s.forms, text[i:])
-		if end == i || end <= covered {
+		n := s.longest(text[i:], covered-i)
+		if n == 0 {
 			continue
 		}
 
 		if i < covered {
-			found[len(found)-1].to = end
+			found[len(found)-1].to = i + n
 		} else {
-			found = append(found, span{i, end})
+			found = append(found, span{i, i + n})
 		}
 
-		covered = end
+		covered = i + n
 	}
 
 	return found
@@ -201,70 +223,30 @@ func replace(text string, at []int, spans []span) string {
 	return b.String()
 }
 
-// longest returns the length of the longest of the ordered forms that the text begins with, or 0.
-// It compares few of them: a tenant may have many that begin the same.
-func longest(forms []form, text string) int {
-	text = text[:min(len(text), maxForm)]
-
-	n, ok := slices.BinarySearchFunc(forms, text, func(f form, text string) int { return cmp.Compare(f.text, text) })
-	if ok {
-		return len(text)
-	}
-
-	if n == 0 {
+// longest returns the length of the longest form that the text begins with, or 0 if none is longer than least.
+func (s *Secrets) longest(text string, least int) int {
+	if n := s.start(text); s.starts[n/64]&(1<<(n%64)) == 0 {
 		return 0
 	}
 
-	// In the order of the forms, each prefix of the text is also a prefix of the form before the text.
-	n--
+	for _, n := range s.lengths {
+		if n <= least {
+			break
+		}
 
-	for shared := common(text, forms[n].text); n >= 0 && shared >= MinLength; n = forms[n].prefix {
-		if len(forms[n].text) <= shared {
-			return len(forms[n].text)
+		if n > len(text) {
+			continue
+		}
+
+		if _, ok := slices.BinarySearch(s.forms, maphash.String(s.seed, text[:n])); ok {
+			return n
 		}
 	}
 
 	return 0
 }
 
-// common returns the length of the longest common prefix.
-func common(a, b string) int {
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-
-	return n
-}
-
-// know adds a form of a secret.
-func (s *Secrets) know(text string) {
-	text = bare(text)
-
-	// A text that contains a long form contains all of its pieces. They overlap, so that they are
-	// hidden as one.
-	for len(text) > maxForm {
-		s.forms = append(s.forms, form{text: text[:maxForm]})
-		text = text[min(maxForm-1, len(text)-maxForm):]
-	}
-
-	if len(text) >= MinLength {
-		s.forms = append(s.forms, form{text: text})
-	}
-}
-
-// sort sorts the forms for longest, and removes duplicates.
-func (s *Secrets) sort() {
-	slices.SortFunc(s.forms, func(a, b form) int { return cmp.Compare(a.text, b.text) })
-	s.forms = slices.Compact(s.forms)
-
-	// In this order, each prefix of a form is also a prefix of the form before it.
-	prefix := -1
-	for i := range s.forms {
-		for prefix >= 0 && !strings.HasPrefix(s.forms[i].text, s.forms[prefix].text) {
-			prefix = s.forms[prefix].prefix
-		}
-
-		s.forms[i].prefix, prefix = prefix, i
-	}
+// start returns the position in starts for the beginning of a text.
+func (s *Secrets) start(text string) uint64 {
+	return maphash.String(s.seed, text[:MinLength]) % uint64(64*len(s.starts))
 }

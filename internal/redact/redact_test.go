@@ -256,6 +256,53 @@ func TestEqual(t *testing.T) {
 	}
 }
 
+// TestMemory tests that the memory for secrets of any shape is limited, and does not contain their other forms.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+
+	const most = 16 // Bytes for each byte of a secret.
+
+	lines := func(format string) string {
+		b := &strings.Builder{}
+		for i := range 5_000 {
+			fmt.Fprintf(b, format, i)
+		}
+
+		return b.String()
+	}
+
+	for name, content := range map[string]string{
+		"Lines":  lines("a%06d\n"),
+		"JSON":   "[" + lines(`"a%06d",`) + "]",
+		"YAML":   lines("k: a%06d\n"),
+		"Spaces": lines("a %05d\n"),
+		"Quoted": lines("p=\"<%06d\"\n"),
+		"Long":   strings.Repeat("A", 1<<17) + "B",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s := newSecrets(content)
+			if s.Text(content) == content {
+				t.Fatal("want a placeholder")
+			}
+
+			size := 8*cap(s.forms) + 8*cap(s.starts) + 16*cap(s.spaced)
+			for _, text := range s.spaced {
+				size += len(text)
+			}
+
+			if got := float64(size) / float64(len(content)); got > most {
+				t.Errorf("bytes of memory for each byte: want at most %d, got %.1f", most, got)
+			}
+
+			if s.contents != nil {
+				t.Error("the content itself is still in memory")
+			}
+		})
+	}
+}
+
 // TestTime tests that the time for a line does not depend on how many secrets begin the same, or how
 // long they are.
 func TestTime(t *testing.T) {
@@ -297,7 +344,7 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestLong tests that a secret that is compared in pieces is hidden as one.
+// TestLong tests that a secret that is searched for in pieces is hidden as one.
 func TestLong(t *testing.T) {
 	t.Parallel()
 
