@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -58,7 +59,19 @@ func TestConnectionSecret(t *testing.T) {
 		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "connection"))
 		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withSecret(secret.GetName()), withModule(output("one", "1")))
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "connection secret "+ns+"/"+secret.GetName()+": it exists and belongs to another object", "spec.writeConnectionSecretToRef")
+		expectCondition(t, c, ws, "Stalled", corev1.ConditionTrue, "belongs to another object")
+		expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse, "The plan was not applied")
+		expectKstatus(t, ws, status.FailedStatus, "an observation has not failed")
 		expectSecret(t, c, ns, secret.GetName(), map[string]string{"one": "theirs", "three": "3"})
+
+		later := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(output("one", "1")))
+		expectReady(t, c, later)
+		c.patch(t, later, map[string]any{"spec": map[string]any{"writeConnectionSecretToRef": map[string]any{"name": secret.GetName()}}})
+		expectCondition(t, c, later, "Stalled", corev1.ConditionTrue, "belongs to another object")
+
+		c.patch(t, later, map[string]any{"spec": map[string]any{"writeConnectionSecretToRef": nil}})
+		expectReady(t, c, later)
+		expectCondition(t, c, later, "Stalled", corev1.ConditionFalse)
 
 		c.remove(t, ws)
 		expectGone(t, c, ws)

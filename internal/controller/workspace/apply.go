@@ -212,8 +212,6 @@ func (e *external) reportApplied(ctx context.Context, ws workspace.Workspace, o 
 		return nil, e.failed(ws, err)
 	}
 
-	e.succeeded(ws)
-
 	return reported.ConnectionDetails, nil
 }
 

@@ -50,9 +50,12 @@ func (r *attempt) expectRecorded(t *testing.T, reason string, err error) {
 		Ready    bool
 	}
 
-	want := result{Ready: true}
-	if err != nil {
-		want = result{Failures: 1}
+	want := result{Failures: 1}
+
+	if err == nil {
+		want = result{Ready: true}
+
+		r.succeed(t)
 	}
 
 	got := result{Failures: r.records.Get(r.ws).Failures.Count, Ready: slices.Contains(*r.counts, "test ready")}

@@ -64,10 +64,8 @@ func (r causeRecorder) WithAnnotations(kvs ...string) event.Recorder {
 // reconciler puts in front: one cause may stop several steps, and the reason of the Event names the step. It
 // names the connection Secret and, for unsupported management policies, those that are supported.
 func causeOf(ws workspace.Workspace, text string) string {
-	for _, step := range []string{"connect", "observe", "create", "update", "delete"} {
-		if cause, ok := strings.CutPrefix(text, step+" failed: "); ok {
-			return cause
-		}
+	if cause, ok := cutStep(text); ok {
+		return cause
 	}
 
 	if cause, ok := strings.CutPrefix(text, publishing+": "); ok {
@@ -84,6 +82,18 @@ func causeOf(ws workspace.Workspace, text string) string {
 	default:
 		return text
 	}
+}
+
+// cutStep returns a text of the managed reconciler without the step of the external client, or its connector,
+// that has failed. It returns false if the managed reconciler itself has failed.
+func cutStep(text string) (cause string, ok bool) {
+	for _, step := range []string{"connect", "observe", "create", "update", "delete"} {
+		if cause, ok := strings.CutPrefix(text, step+" failed: "); ok {
+			return cause, true
+		}
+	}
+
+	return text, false
 }
 
 // secretCause returns why the connection Secret of a Workspace cannot be written. The managed reconciler names

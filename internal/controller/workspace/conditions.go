@@ -208,6 +208,16 @@ func (c *connector) recordFailure(ws workspace.Workspace, err error) {
 	}
 }
 
+// succeeded records that nothing is left to do for a Workspace.
+func (c *connector) succeeded(ws workspace.Workspace) {
+	c.records.Succeed(ws)
+	c.notStalled(ws)
+
+	if took, ok := c.records.Applied(ws); ok {
+		c.Metrics.BecameReady(c.name, took)
+	}
+}
+
 // notStalled clears the condition of a Workspace that was stalled.
 func (c *connector) notStalled(ws workspace.Workspace) {
 	if ws.GetCondition(workspace.TypeStalled).Status == corev1.ConditionTrue && transition(ws, workspace.TypeStalled, corev1.ConditionFalse, reasonRetried, "") {

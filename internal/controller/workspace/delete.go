@@ -85,7 +85,6 @@ func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.
 	// If the state belongs to another Workspace, so does the Terraform workspace, which stays.
 	gone := !mine || e.removeState(ctx, ws)
 	e.records.Observe(ws, schedule.Observation{Deleted: gone})
-	e.succeeded(ws)
 
 	return managed.ExternalDelete{}, nil
 }

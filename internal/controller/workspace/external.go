@@ -72,15 +72,15 @@ func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.E
 		return managed.ExternalObservation{}, e.failure
 	case e.failure != nil:
 		return managed.ExternalObservation{}, e.failed(ws, e.failure)
-	case e.observation.ResourceUpToDate || nothingFollows(ws, e.observation.ResourceExists):
+	// The managed reconciler marks it as a failure that nothing exists to observe, and polls.
+	case !e.observation.ResourceExists && workspace.OnlyObserves(ws):
 		e.succeeded(ws)
 	}
 
 	return e.observation, nil
 }
 
-// nothingFollows says whether the management policies forbid what an observation calls for. Otherwise
-// Create, Update or Delete decides whether the reconcile succeeds.
+// nothingFollows says whether the management policies forbid what an observation calls for.
 func nothingFollows(ws workspace.Workspace, exists bool) bool {
 	return !meta.WasDeleted(ws) && !workspace.MayUpdate(ws) && (exists || !workspace.MayCreate(ws))
 }
@@ -302,16 +302,6 @@ func (e *external) failed(ws workspace.Workspace, err error) error {
 	e.recordFailure(ws, err)
 
 	return err
-}
-
-// succeeded records that nothing is left to do for a Workspace.
-func (e *external) succeeded(ws workspace.Workspace) {
-	e.records.Succeed(ws)
-	e.notStalled(ws)
-
-	if took, ok := e.records.Applied(ws); ok {
-		e.Metrics.BecameReady(e.name, took)
-	}
 }
 
 // Disconnect removes all secrets from the disk.

@@ -66,6 +66,21 @@ func TestKstatus(t *testing.T) {
 			r.reconcile(t, times)
 		}
 	}
+	failsPublish := func(times int, before func(t *testing.T, r *attempt)) func(t *testing.T, r *attempt) {
+		return func(t *testing.T, r *attempt) {
+			t.Helper()
+			before(t, r)
+
+			for range times {
+				if err := r.reconcileOnce(t.Context(), func() error { return nil }); err != nil {
+					t.Fatal(err)
+				}
+
+				r.ws.SetConditions(xpv2.ReconcileError(errors.New(publishing + ": " + secretControlled + "another")).WithObservedGeneration(r.ws.GetGeneration()))
+				r.show(t)
+			}
+		}
+	}
 	creates := func(times int) func(t *testing.T, r *attempt) {
 		return func(t *testing.T, r *attempt) {
 			t.Helper()
@@ -93,6 +108,8 @@ func TestKstatus(t *testing.T) {
 		"PlanStalled":   {reason: "The change keeps failing.", ws: with(), do: failsPlan(5, changed), want: status.FailedStatus},
 		"PollFailed":    {reason: "The infrastructure is as specified, as far as is known.", ws: with(), do: failsPlan(1, created), want: status.CurrentStatus},
 		"PollStalled":   {reason: "It is unknown for long.", ws: with(), do: failsPlan(5, created), want: status.FailedStatus},
+		"NotPublished":  {reason: "A person has to free the Secret.", ws: with(), do: failsPublish(5, func(_ *testing.T, r *attempt) { r.planned(changes(), terraform.State{}) }), want: status.FailedStatus},
+		"NotUpdated":    {reason: "So it is after the creation.", ws: with(), do: failsPublish(5, created), want: status.FailedStatus},
 		"Deleted":       {reason: "Its destroy may take long.", ws: with(owner, deleted), want: status.TerminatingStatus},
 		"DriftReported": {reason: "What was specified was applied. The condition Drifted is for drift.", ws: with(policies(xpv2.ManagementActionObserve, xpv2.ManagementActionCreate)), do: func(t *testing.T, r *attempt) {
 			t.Helper()
@@ -208,13 +225,13 @@ func (r *attempt) reconcile(t *testing.T, times int) {
 
 			return err
 		})
+		if err == nil {
+			r.succeed(t)
 
-		if c := xpv2.ReconcileSuccess(); err == nil {
-			r.ws.SetConditions(c.WithObservedGeneration(generation))
-		} else {
-			r.ws.SetConditions(xpv2.ReconcileError(err).WithObservedGeneration(generation))
+			continue
 		}
 
+		r.ws.SetConditions(xpv2.ReconcileError(errors.Wrap(err, "update failed")).WithObservedGeneration(generation))
 		r.show(t)
 	}
 }
@@ -228,11 +245,19 @@ func (r *attempt) pause(t *testing.T) {
 	r.show(t)
 }
 
+// succeed does what the managed reconciler does when it has published the outputs.
+func (r *attempt) succeed(t *testing.T) {
+	t.Helper()
+
+	r.ws.SetConditions(xpv2.ReconcileSuccess().WithObservedGeneration(r.ws.GetGeneration()))
+	r.show(t)
+}
+
 // show writes the status as the managed reconciler does.
 func (r *attempt) show(t *testing.T) {
 	t.Helper()
 
-	if err := (managedStatusWriter{lastWriter{}, r.kube, r.records}).Update(t.Context(), r.ws); err != nil {
+	if err := (managedStatusWriter{lastWriter{}, r.kube, &r.connector}).Update(t.Context(), r.ws); err != nil {
 		t.Fatal(errors.Wrap(err, "cannot write status"))
 	}
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -95,8 +94,8 @@ func mayPass(err error) bool {
 type managedClient struct {
 	client.Client
 
-	cache   client.Reader
-	records *schedule.Records
+	cache     client.Reader
+	connector *connector
 }
 
 // Create an object. What a Secret cannot hold is left out, and is the error: the API server would
@@ -178,17 +177,17 @@ func (e finalError) As(target any) bool { return errors.As(e.err, target) }
 
 // Status returns a writer of statuses.
 func (c managedClient) Status() client.SubResourceWriter {
-	return managedStatusWriter{c.Client.Status(), c.cache, c.records}
+	return managedStatusWriter{c.Client.Status(), c.cache, c.connector}
 }
 
 type managedStatusWriter struct {
 	client.SubResourceWriter
 
-	cache   client.Reader
-	records *schedule.Records
+	cache     client.Reader
+	connector *connector
 }
 
-// Update a status. The managed reconciler marks a resource as Creating after each creation, even a failed
+// Update a status, which ends a reconcile: only its condition Synced tells whether the outputs were published. The managed reconciler marks a resource as Creating after each creation, even a failed
 // one: for most resources, that was only the request. An apply is complete when it ends.
 func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
 	ws, ok := o.(workspace.Workspace)
@@ -203,8 +202,12 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 		applyFailed(ws)
 	}
 
-	if ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse {
+	switch ws.GetCondition(xpv2.TypeSynced).Status {
+	case corev1.ConditionTrue:
+		w.connector.succeeded(ws)
+	case corev1.ConditionFalse:
 		w.explainFailure(ctx, ws)
+	case corev1.ConditionUnknown:
 	}
 
 	// This instance serves it. It has no other state of Ready while a difference may not be corrected.
@@ -216,7 +219,7 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 		return err
 	}
 
-	w.records.Reported(ws)
+	w.connector.records.Reported(ws)
 
 	return nil
 }
@@ -228,16 +231,26 @@ func isPartlyCreated(ws workspace.Workspace) bool {
 		ws.GetObservation().Plan != nil && workspace.Remembered(ws).Resources > 0
 }
 
-// explainFailure makes the condition Synced begin with the cause, and adds the condition Ready if nothing was
-// observed yet: without it, tools show neither a value nor a reason.
+// explainFailure makes the condition Synced begin with the cause, and adds the condition Ready if there is
+// none: without it, tools show neither a value nor a reason. It records a failure of the managed reconciler.
 func (w managedStatusWriter) explainFailure(ctx context.Context, ws workspace.Workspace) {
 	if ws.GetCondition(xpv2.TypeReady).Status == corev1.ConditionUnknown || isNotServed(ws) {
-		ws.SetConditions(xpv2.Unavailable().WithMessage("Not observed yet: see Synced").WithObservedGeneration(ws.GetGeneration()))
+		message := "Not observed yet: see Synced"
+		if ws.GetObservation().Plan != nil {
+			message = "The plan was not applied: see Synced"
+		}
+
+		ws.SetConditions(xpv2.Unavailable().WithMessage(message).WithObservedGeneration(ws.GetGeneration()))
 	}
 
 	synced := ws.GetCondition(xpv2.TypeSynced)
-
 	text := causeOf(ws, synced.Message)
+
+	// The external client and its connector have recorded their own failures.
+	if _, theirs := cutStep(synced.Message); !theirs && synced.Reason == xpv2.ReasonReconcileError {
+		w.connector.recordFailure(ws, errors.New(text))
+	}
+
 	if text == synced.Message {
 		return
 	}

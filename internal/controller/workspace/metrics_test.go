@@ -99,7 +99,7 @@ func TestReconcileMetrics(t *testing.T) {
 			reason: "There was nothing to do, and the next poll is no change.",
 			ws:     with(owner),
 			prior:  ownState(),
-			do:     func(ctx context.Context, r *attempt) error { return errors.Join(observe(ctx, r), observe(ctx, r)) },
+			do:     observe,
 			want:   counts{"test ready"},
 		},
 		"Reported": {
@@ -122,6 +122,13 @@ func TestReconcileMetrics(t *testing.T) {
 
 			if err := tc.do(t.Context(), r); !errors.Is(err, tc.err) {
 				t.Errorf("%s\nwant error %v, got %v", tc.reason, tc.err, err)
+			}
+
+			// The next reconcile finds nothing to do.
+			for range 2 {
+				if tc.err == nil {
+					r.succeed(t)
+				}
 			}
 
 			if diff := cmp.Diff(tc.want, *r.counts); diff != "" {

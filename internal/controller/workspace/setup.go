@@ -182,7 +182,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		return errors.Wrapf(err, "cannot add state metrics of %s", kind.GroupKind())
 	}
 
-	r := managed.NewReconciler(clientManager{Manager: mgr, client: managedClient{mgr.GetClient(), mgr.GetCache(), records}}, resource.ManagedKind(kind.GroupVersionKind), ro...)
+	r := managed.NewReconciler(clientManager{Manager: mgr, client: managedClient{mgr.GetClient(), mgr.GetCache(), c}}, resource.ManagedKind(kind.GroupVersionKind), ro...)
 
 	co := o.ForControllerRuntime()
 	// At least one worker is free for polls, however long all applies take.
