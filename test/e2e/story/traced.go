@@ -39,8 +39,8 @@ func (s *Story) traced(ctx context.Context) error {
 
 	return errors.Join(
 		s.expectTrace(ctx, s.workspaces["network"], "True", "True", "Available"),
-		s.expectTrace(ctx, broken, "False", "False", "ReconcileError: ...", `no local value with the name "greeting" has been declared`),
-		s.expectTrace(ctx, waiting, "False", "False", "ReconcileError: ...", `Secret "team-a/later" does not exist`),
+		s.expectTrace(ctx, broken, "False", "False", "ReconcileError: ...", `local value with the name "greeting" has not been declared`),
+		s.expectTrace(ctx, waiting, "False", "False", "ReconcileError: ...", `Secret "later" not found`),
 		s.remove(ctx, broken, waiting),
 	)
 }
