@@ -108,6 +108,9 @@ func secretCause(ws workspace.Workspace, cause string) string {
 	}
 
 	key, _ := ws.GetConnectionSecretKey()
+	if strings.HasSuffix(cause, fmt.Sprintf("namespaces %q not found", key.Namespace)) {
+		cause = "its namespace does not exist: create it, or correct spec.writeConnectionSecretToRef.namespace"
+	}
 
 	return fmt.Sprintf("%s %s: %s", publishing, key, cause)
 }

@@ -55,8 +55,12 @@ func TestCauseOf(t *testing.T) {
 			want: `cannot create or update connection secret ns/out: it exists with the type "Opaque", and the provider has not made it. Choose another name in spec.writeConnectionSecretToRef`,
 		},
 		"Secret": {
-			reason: "Another cause stays.", text: `cannot create or update connection secret: cannot create object: namespaces "ns" not found`,
-			want: `cannot create or update connection secret ns/out: cannot create object: namespaces "ns" not found`,
+			reason: "Another cause stays.", text: `cannot create or update connection secret: cannot create object: secrets "out" is forbidden: exceeded quota`,
+			want: `cannot create or update connection secret ns/out: cannot create object: secrets "out" is forbidden: exceeded quota`,
+		},
+		"SecretWithoutNamespace": {
+			reason: "The field of the namespace is named.", text: `cannot create or update connection secret: cannot create object: namespaces "ns" not found`,
+			want: "cannot create or update connection secret ns/out: its namespace does not exist: create it, or correct spec.writeConnectionSecretToRef.namespace",
 		},
 		"None": {reason: "Other texts stay.", text: "cannot add finalizer", want: "cannot add finalizer"},
 		"CreateOnly": {

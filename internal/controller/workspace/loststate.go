@@ -37,7 +37,7 @@ func (e *external) lostState(ws workspace.Workspace, found *terraform.State) err
 		}
 
 		f.OtherDisk = !here
-		where = " The module has no backend: its state was on the disk of the instance that served the Workspace before."
+		where = " The module has no backend: its state was on the disk of the instance that served the Workspace before, below the spec.forProvider.entrypoint of that time."
 	}
 
 	reason, loss := workspace.Lost(ws, f)
