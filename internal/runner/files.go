@@ -4,7 +4,14 @@
 
 package runner
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+)
 
 // Names of files that the provider writes beside a module. Users may refer to them, so they must
 // not change.
@@ -32,6 +39,35 @@ const (
 
 	planFile = ".crossplane.tfplan"
 )
+
+// secretsIn returns what is secret in a file of credentials: everything, except for the block of a CLI configuration
+// that says where providers come from. Messages name its paths, addresses and providers, and people have to
+// correct them. With an "@", an address may have a password.
+func secretsIn(name string, data []byte) [][]byte {
+	if name != cliConfigFile {
+		return [][]byte{data}
+	}
+
+	f, ok := terraform.ParseFile(data, name)
+	if !ok {
+		return [][]byte{data}
+	}
+
+	var secrets [][]byte
+
+	rest := 0
+	body, _ := f.Body.(*hclsyntax.Body)
+
+	for _, b := range body.Blocks {
+		start, end := b.TypeRange.Start.Byte, b.CloseBraceRange.End.Byte
+		if b.Type == "provider_installation" && !bytes.ContainsRune(data[start:end], '@') {
+			secrets = append(secrets, data[rest:start])
+			rest = end
+		}
+	}
+
+	return append(secrets, data[rest:])
+}
 
 // varFileName returns the name of the n-th file of variables.
 func varFileName(n int, json bool) string {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
@@ -111,6 +112,36 @@ func TestGather(t *testing.T) {
 
 			if in.incomplete != nil {
 				t.Errorf("\n%s\nmissing variables: want none, got %v", tc.reason, in.incomplete)
+			}
+		})
+	}
+}
+
+// TestSecretsOfCLIConfig ensures that people see where providers should come from, and nothing else.
+func TestSecretsOfCLIConfig(t *testing.T) {
+	t.Parallel()
+
+	const (
+		token  = "credentials \"host.example.org\" {\n  token = \"sesame-sesame\"\n}\n"
+		mirror = "provider_installation {\n  filesystem_mirror {\n    path = \"/no/such/mirror\"\n  }\n}\n"
+	)
+
+	cases := map[string]struct {
+		reason, name, text, message, want string
+	}{
+		"Mirror":   {reason: "It has to be corrected.", name: cliConfigFile, text: token + mirror, message: "cannot search /no/such/mirror with sesame-sesame", want: "cannot search /no/such/mirror with (sensitive)"},
+		"First":    {reason: "The order does not matter.", name: cliConfigFile, text: mirror + token, message: "cannot search /no/such/mirror with sesame-sesame", want: "cannot search /no/such/mirror with (sensitive)"},
+		"Password": {reason: "An address may have one.", name: cliConfigFile, text: `provider_installation { network_mirror { url = "https://a:sesame@host.example.org/" } }`, message: "cannot get https://a:sesame@host.example.org/", want: "cannot get (sensitive)"},
+		"Broken":   {reason: "Nobody knows what it has.", name: cliConfigFile, text: mirror + "{", message: "cannot search /no/such/mirror", want: "cannot search (sensitive)"},
+		"Other":    {reason: "It is not for the CLI.", name: "creds", text: mirror, message: "cannot search /no/such/mirror", want: "cannot search (sensitive)"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if got := redact.New(secretsIn(tc.name, []byte(tc.text))...).Text(tc.message); got != tc.want {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -75,7 +75,7 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 			return nil, errors.Errorf("cannot use the filename %q in spec.credentials of the ProviderConfig: the provider writes spec.forProvider.module to this file", name)
 		}
 
-		secrets = append(secrets, data)
+		secrets = append(secrets, secretsIn(name, data)...)
 		in.config[name] = workdir.File{Data: data, Secret: true}
 		in.origins[name] = origin{field: `spec.credentials of the ProviderConfig, filename "` + name + `"`, lines: true}
 	}
@@ -218,19 +218,20 @@ func (in *Inputs) checkArgs(env []string) error {
 	type source struct {
 		name  string
 		words []string
+		plans bool
 	}
 
 	p := in.parameters
 	sources := []source{
-		{"spec.forProvider.initArgs", p.InitArgs},
-		{"spec.forProvider.planArgs", p.PlanArgs},
-		{"spec.forProvider.applyArgs", p.ApplyArgs},
-		{"spec.forProvider.destroyArgs", p.DestroyArgs},
+		{name: "spec.forProvider.initArgs", words: p.InitArgs},
+		{name: "spec.forProvider.planArgs", words: p.PlanArgs, plans: true},
+		{name: "spec.forProvider.applyArgs", words: p.ApplyArgs},
+		{name: "spec.forProvider.destroyArgs", words: p.DestroyArgs},
 	}
 
 	for _, kv := range env {
 		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "TF_CLI_ARGS") {
-			sources = append(sources, source{"the environment variable " + name, environ.Words(value)})
+			sources = append(sources, source{name: "the environment variable " + name, words: environ.Words(value), plans: name == "TF_CLI_ARGS_plan"})
 		}
 	}
 
@@ -241,7 +242,7 @@ func (in *Inputs) checkArgs(env []string) error {
 				return errors.Errorf("cannot use the argument %.100q in %s: it contains a NUL byte", word, s.name)
 			}
 
-			if name, remedy := refusedArg(word); remedy != "" {
+			if name, remedy := refusedArg(word, s.plans); remedy != "" {
 				return errors.Errorf(`cannot use the argument "-%s" in %s: %s`, name, s.name, remedy)
 			}
 		}
@@ -252,7 +253,8 @@ func (in *Inputs) checkArgs(env []string) error {
 
 // refusedArg returns the name of an argument, and what to do instead if a command with it would write or remove a
 // state without a check whose it is. The provider checks only the owner of the state in the backend, after init.
-func refusedArg(word string) (name, remedy string) {
+// A command that plans must not make changes without end, either.
+func refusedArg(word string, plans bool) (name, remedy string) {
 	// No backup is harmless.
 	if !strings.HasPrefix(word, "-") || word == "-backup=-" {
 		return "", ""
@@ -267,9 +269,13 @@ func refusedArg(word string) (name, remedy string) {
 		return name, "it would write a state without a check whose it is. Copy the state by hand, with its lineage (state pull, state push), and use -reconfigure instead until the Workspace is Synced"
 	case "force": // Of "workspace delete" and "state push".
 		return name, "remove it: it deletes or replaces a state that has resources"
-	default:
-		return "", ""
+	case "replace":
+		if plans {
+			return name, "each poll would plan to replace the resource again. To replace it once, change a value in its lifecycle.replace_triggered_by"
+		}
 	}
+
+	return "", ""
 }
 
 // Secrets among the inputs, which must not be shown.

@@ -100,6 +100,10 @@ func TestAdvice(t *testing.T) {
 			cli:  "Running \"tofu apply\" again at this point will create a forked state, making it harder to recover.\n\nTo retry writing this state, use the following command:\n    tofu state push errored.tfstate\n",
 			here: "The provider saves this file before the next plan",
 		},
+		"SelectedVersion": {
+			cli:  "Could not resolve provider hashicorp/time: the previously-selected version 0.0.1 is no longer available",
+			here: `Could not resolve provider hashicorp/time: version 0.0.1, which .terraform.lock.hcl selects, is not available: correct that file of the module, or set spec.forProvider.initArgs to ["-upgrade"]`,
+		},
 		"Default": {
 			cli:  "default workspace not supported\nYou can create a new workspace with the \"workspace new\" command.",
 			here: "default workspace not supported Set the annotation crossplane.io/external-name to another name.",

@@ -5,6 +5,7 @@
 package integration
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,6 +49,20 @@ func TestMisuse(t *testing.T) {
 		"CLIConfig": {
 			reason: "The CLI ignores a file that it cannot parse.", module: resource, rc: "plugin_cache_dir = a/b\n",
 			warning: `CLI configuration: Error parsing spec.credentials of the ProviderConfig, filename ".terraformrc": `,
+		},
+		"Mirror": {
+			reason: "People cannot correct what they do not see.", module: "resource \"time_static\" \"a\" {}\n",
+			rc:     "provider_installation {\n  filesystem_mirror {\n    path = \"/no/such/mirror\"\n  }\n}\n",
+			synced: "cannot search /no/such/mirror: ",
+		},
+		"LockFile": {
+			reason: "It selects a version that does not exist.",
+			files:  tree{"m/main.tf": "resource \"time_static\" \"a\" {}\n", "m/.terraform.lock.hcl": lockFileOf("registry.terraform.io") + lockFileOf("registry.opentofu.org")},
+			synced: `version 0.0.1, which .terraform.lock.hcl selects, is not available: correct that file of the module, or set spec.forProvider.initArgs to ["-upgrade"]`,
+		},
+		"Replace": {
+			reason: "Each poll would have a change.", module: resource, planArgs: []string{"-replace=terraform_data.a"},
+			synced: `cannot use the argument "-replace" in spec.forProvider.planArgs: each poll would plan to replace the resource again`,
 		},
 		"Environment": {
 			reason: "The value of a list is text.", module: "variable \"list\" { type = list(string) }\n", env: []commonv1beta1.EnvVar{{Name: "TF_VAR_list", Value: "a,b"}},
@@ -105,4 +120,9 @@ func TestMisuse(t *testing.T) {
 			})
 		}
 	}
+}
+
+// lockFileOf returns the entry of a dependency lock file for a version of a provider that does not exist.
+func lockFileOf(registry string) string {
+	return fmt.Sprintf("provider \"%s/hashicorp/time\" {\n  version = \"0.0.1\"\n}\n", registry)
 }
