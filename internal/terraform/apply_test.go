@@ -6,6 +6,7 @@ package terraform
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -278,6 +279,45 @@ resource "terraform_data" "x" {
 
 		if _, err := c.Destroy(t.Context(), ws, nil, nil); err == nil || Began(err) {
 			t.Errorf("want a broken module to keep it from beginning, got %v", err)
+		}
+	})
+}
+
+// TestDestroyWithoutValue destroys a module that refers to an output of another state, which is gone.
+func TestDestroyWithoutValue(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		state := filepath.Join(t.TempDir(), "state")
+		ws := newWorkspace(t, map[string]string{"main.tf": fmt.Sprintf(`
+data "terraform_remote_state" "other" {
+  backend = "local"
+  config  = { path = %q }
+}
+resource "terraform_data" "x" { input = data.terraform_remote_state.other.outputs.o }`, state)})
+
+		for _, text := range []string{`{"version": 4, "outputs": {"o": {"value": "a", "type": "string"}}}`, `{"version": 4, "outputs": {}}`} {
+			if err := os.WriteFile(state, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+
+			if strings.Contains(text, "value") {
+				mustApply(t, c, ws)
+			}
+		}
+
+		if _, err := c.Destroy(t.Context(), ws, nil, nil); !MissesValue(err) {
+			t.Errorf("want an output to be missing, got %v", err)
+		}
+
+		if err := os.Remove(state); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := c.Destroy(t.Context(), ws, nil, nil); !MissesValue(err) {
+			t.Errorf("want the state to be missing, got %v", err)
+		}
+
+		if _, err := c.Destroy(t.Context(), ws, []string{"-refresh=false"}, nil); err != nil {
+			t.Errorf("want a destroy that does not look, got %v", err)
 		}
 	})
 }

@@ -246,6 +246,14 @@ func IsPrevented(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("prevent_destroy set, but the plan calls for") })
 }
 
+// MissesValue reports whether a destroy failed because the module refers to a value that is gone, such as an
+// output in the state of another module. A destroy evaluates the module only to refresh the state.
+func MissesValue(err error) bool {
+	return anyError(err, func(e *Error, d Diagnostic) bool {
+		return e.Op == opDestroy && d.says("Unsupported attribute", "Invalid index", "Unable to find remote state", "Attempt to get attribute from null value")
+	})
+}
+
 // IsStateUnsaved reports whether an apply or destroy could not save the state.
 func IsStateUnsaved(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Failed to save state") })

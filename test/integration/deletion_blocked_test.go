@@ -5,6 +5,7 @@
 package integration
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -59,6 +60,42 @@ func TestBlockedDeletion(t *testing.T) {
 			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "prevent_destroy", wayOut)
 
 			c.changeModule(t, ws, module)
+			expectGone(t, c, ws)
+		})
+
+		t.Run("OtherBackend", func(t *testing.T) {
+			t.Parallel()
+
+			before := withBackend(ns, unique("before"))
+			cfg := c.createConfig(t, namespacedScope, ns, before)
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module))
+			expectReady(t, c, ws)
+			c.patch(t, cfg, map[string]any{"spec": withBackend(ns, unique("after"))})
+			c.remove(t, ws)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Restore the old backend", wayOut)
+
+			c.patch(t, cfg, map[string]any{"spec": before})
+			expectGone(t, c, ws)
+		})
+
+		t.Run("VanishedValue", func(t *testing.T) {
+			t.Parallel()
+
+			e := newEvidence(t)
+			e.write(t, "state", `{"version": 4, "outputs": {"o": {"value": "a", "type": "string"}}}`)
+
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, unique("value")))), withModule(fmt.Sprintf(`
+data "terraform_remote_state" "other" {
+  backend = "local"
+  config  = { path = %q }
+}
+resource "terraform_data" "x" { input = data.terraform_remote_state.other.outputs.o }`, string(e)+"/state")))
+			expectReady(t, c, ws)
+			e.write(t, "state", `{"version": 4, "outputs": {}}`)
+			c.remove(t, ws)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Unsupported attribute", `set spec.forProvider.destroyArgs to ["-refresh=false"]`)
+
+			c.changeArguments(t, ws, "destroyArgs", "-refresh=false")
 			expectGone(t, c, ws)
 		})
 

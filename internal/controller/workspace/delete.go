@@ -311,8 +311,8 @@ func mayBeBroken(err error) bool {
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// withWayOut adds to the error of a destroy what a person can do about variables without a value, or a backend
-// without its namespace.
+// withWayOut adds to the error of a destroy what a person can do about variables without a value, a backend
+// without its namespace, or a module that refers to something that is gone.
 //
 // A destroy with other values than the last ones, such as the defaults of the module, would not
 // help: the region of a provider may be one of them. The CLI finds no resources in another
@@ -320,6 +320,10 @@ func mayBeBroken(err error) bool {
 func (e *external) withWayOut(ws workspace.Workspace, err error) error {
 	if terraform.LacksNamespace(err) {
 		return errors.Errorf("%w. The namespace of the state is being deleted, or is gone. To delete the Workspace and leave the infrastructure behind, %s", err, howToOrphan(ws))
+	}
+
+	if terraform.MissesValue(err) {
+		return errors.Errorf("%w; the module refers to a value that is gone. To destroy without a look at it, set spec.forProvider.destroyArgs to [\"-refresh=false\"]", err)
 	}
 
 	if e.runner.Incomplete() == nil || !errors.Is(err, e.runner.Incomplete()) {
@@ -331,10 +335,10 @@ func (e *external) withWayOut(ws workspace.Workspace, err error) error {
 }
 
 // orLeaveBehind adds to an error that prevents a deletion how to delete the Workspace nevertheless, unless the
-// error may pass: something is missing that the specification refers to, the state cannot be read, or the module
-// forbids to destroy a resource.
+// error may pass: something is missing that the specification refers to, the state cannot be read or is in
+// another backend, or the module forbids to destroy a resource.
 func orLeaveBehind(ws workspace.Workspace, err error) error {
-	if !kerrors.IsNotFound(err) && !terraform.CannotLoadState(err) && !terraform.IsPrevented(err) {
+	if !kerrors.IsNotFound(err) && !terraform.CannotLoadState(err) && !terraform.IsBackendChange(err) && !terraform.IsPrevented(err) {
 		return err
 	}
 

@@ -472,6 +472,14 @@ func TestWithWayOut(t *testing.T) {
 			reason: "The state may be damaged.", ws: with(), err: &terraform.Error{Op: "state pull", Diagnostics: []terraform.Diagnostic{{Summary: "Error loading the state: unexpected EOF"}}},
 			want: "state pull ended with " + leave + byDeletion,
 		},
+		"ValueGone": {
+			reason: "The destroy needs no value.", ws: with(), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "Unsupported attribute"}}},
+			want: `destroy ended with ; the module refers to a value that is gone. To destroy without a look at it, set spec.forProvider.destroyArgs to ["-refresh=false"]`,
+		},
+		"OtherBackend": {
+			reason: "The old backend may be gone.", ws: with(), err: &terraform.Error{Op: "init", Diagnostics: []terraform.Diagnostic{{Summary: "Backend configuration changed"}}},
+			want: "init ended with " + leave + byDeletion,
+		},
 		"NotFound": {
 			reason: "Something that the specification refers to is missing.", ws: with(), err: errors.Wrap(kerrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, "s"), "credentials"),
 			want: `credentials: secrets "s" not found` + leave + byDeletion,
