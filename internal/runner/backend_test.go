@@ -67,9 +67,10 @@ func TestStateArguments(t *testing.T) {
 	initArgs := func(args ...string) func(s *subject) { return func(s *subject) { s.InitArgs = args } }
 
 	cases := map[string]struct {
-		reason string
-		change func(s *subject)
-		err    string
+		reason  string
+		change  func(s *subject)
+		deleted bool
+		err     string
 	}{
 		"Plan":        {reason: "The plan would be for another state.", change: func(s *subject) { s.PlanArgs = []string{"-lock=false", "-state=/a"} }, err: `"-state" in spec.forProvider.planArgs: configure`},
 		"Apply":       {reason: "The value may be another argument.", change: func(s *subject) { s.ApplyArgs = []string{"--state", "/a"} }, err: `"-state" in spec.forProvider.applyArgs`},
@@ -85,6 +86,7 @@ func TestStateArguments(t *testing.T) {
 		"Force":       {reason: "The CLI would delete a Terraform workspace that has resources.", change: environment("TF_CLI_ARGS_workspace_delete", "-force"), err: `"-force" in the environment variable TF_CLI_ARGS_workspace_delete`},
 		"Replace":     {reason: "There would be no end.", change: func(s *subject) { s.PlanArgs = []string{"-replace=a.b"} }, err: `"-replace" in spec.forProvider.planArgs: each poll would plan to replace the resource again`},
 		"ReplaceEnv":  {reason: "So would there be of the environment.", change: environment("TF_CLI_ARGS_plan", "-replace a.b"), err: `"-replace" in the environment variable TF_CLI_ARGS_plan`},
+		"Deleted":     {reason: "A deletion plans nothing.", change: func(s *subject) { s.PlanArgs = []string{"-replace=a.b"} }, deleted: true},
 		"Replaces":    {reason: "An apply ends.", change: func(s *subject) { s.ApplyArgs = []string{"-replace=a.b"} }},
 		"NUL":         {reason: "No process can have it.", change: initArgs("-no\x00"), err: `cannot use the argument "-no\x00" in spec.forProvider.initArgs`},
 		"NoBackup":    {reason: "It is about no file.", change: func(s *subject) { s.ApplyArgs = []string{"-backup=-"} }},
@@ -99,6 +101,7 @@ func TestStateArguments(t *testing.T) {
 
 			p := newPlace(t)
 			r := p.stubbed(t, firstUID, tc.change)
+			r.Deleted = tc.deleted
 
 			err := r.Prepare(t.Context())
 			expectError(t, tc.reason, tc.err, err)

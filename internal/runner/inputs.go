@@ -213,8 +213,8 @@ func readVarFile(ctx context.Context, values *keyref.Reader, f commonv1beta1.Var
 }
 
 // checkArgs returns an error if one of the arguments of commands, or of those in the supplied environment of the
-// runs, is refused.
-func (in *Inputs) checkArgs(env []string) error {
+// runs, is refused. A deletion plans nothing.
+func (in *Inputs) checkArgs(env []string, deletion bool) error {
 	type source struct {
 		name  string
 		words []string
@@ -224,14 +224,14 @@ func (in *Inputs) checkArgs(env []string) error {
 	p := in.parameters
 	sources := []source{
 		{name: "spec.forProvider.initArgs", words: p.InitArgs},
-		{name: "spec.forProvider.planArgs", words: p.PlanArgs, plans: true},
+		{name: "spec.forProvider.planArgs", words: p.PlanArgs, plans: !deletion},
 		{name: "spec.forProvider.applyArgs", words: p.ApplyArgs},
 		{name: "spec.forProvider.destroyArgs", words: p.DestroyArgs},
 	}
 
 	for _, kv := range env {
 		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "TF_CLI_ARGS") {
-			sources = append(sources, source{name: "the environment variable " + name, words: environ.Words(value), plans: name == "TF_CLI_ARGS_plan"})
+			sources = append(sources, source{name: "the environment variable " + name, words: environ.Words(value), plans: !deletion && name == "TF_CLI_ARGS_plan"})
 		}
 	}
 

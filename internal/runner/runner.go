@@ -128,7 +128,7 @@ func (r *Runner) prepareDir(ctx context.Context) error {
 		return err
 	}
 
-	if err := r.Inputs.checkArgs(r.env(r.Dir.Path())); err != nil {
+	if err := r.Inputs.checkArgs(r.env(r.Dir.Path()), r.Deleted); err != nil {
 		return err
 	}
 
