@@ -12,7 +12,7 @@ import (
 const (
 	// patience is how long a test waits for an event. It is far more than anything needs
 	// on a slow machine. A test that passes does not wait that long.
-	patience = 90 * time.Second
+	patience = 4 * time.Minute
 
 	// glance is the time between the first two checks. It grows up to pause. Each check costs the
 	// API server and the test some milliseconds of CPU time, which all tests share.

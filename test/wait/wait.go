@@ -14,7 +14,7 @@ import (
 const (
 	// Patience is how long anything may take that has to happen. It is far more than
 	// anything takes: a machine may be slow, and a test that passes does not wait.
-	Patience = 2 * time.Minute
+	Patience = 4 * time.Minute
 
 	// Soon is the limit for an operation that would otherwise be blocked without limit.
 	Soon = 30 * time.Second
