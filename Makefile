@@ -128,7 +128,7 @@ e2e: ## Install the provider with the real Crossplane on a real node, as root; A
 
 .PHONY: model
 model: ## Explore the models of Leases and claims with more faults than make test does
-	@MODEL_BOUNDS=full exec go test -count 1 -timeout 0 -v -run '^TestModel' ./internal/shard/lease ./internal/shard/claim
+	@MODEL_BOUNDS=full exec go test -count 1 -timeout 0 -v -run '^TestModel' ./internal/shard/session ./internal/shard/claim
 
 .PHONY: check-monitoring
 check-monitoring: ## Check the alerts with promtool, and the dashboard with the metrics of running shards

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -34,7 +35,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/incarnation"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
@@ -42,7 +44,7 @@ import (
 )
 
 const (
-	// releaseTimeout limits the release of the Lease. With the defaults of --shutdown-grace and of the
+	// releaseTimeout limits the end of the session and the release of the Lease. With the defaults of --shutdown-grace and of the
 	// grace of an interrupted run it is at most the 30 seconds in which a pod must stop.
 	releaseTimeout = 5 * time.Second
 
@@ -74,28 +76,35 @@ type instance struct {
 
 	config *rest.Config
 
-	// unlimited is the client of the steps before there is a manager, of claims, of the observer of
-	// Leases, and of the writes of the assigner. The assigner limits its writes of labels itself.
+	// unlimited is the client of the steps before there is a manager, of claims, of sessions, and of the writes of the assigner. The assigner limits its writes of labels itself.
 	unlimited client.Client
 
 	// identity in the Lease and the claims.
 	identity string
 
-	// lock is nil for an instance without a Lease. lacksLeaseRight says that it had no right to one.
-	lock            *lease.Lock
+	// hasSession says that this process has a session, and lacksLeaseRight that it had no right to one.
+	// process is its process file, or nil. session is set when it is open, and election is nil without one.
+	hasSession      bool
 	lacksLeaseRight bool
+	process         *incarnation.ProcessFile
+	session         atomic.Pointer[session.Session]
+	election        *session.Election
+	members         *membership
+	sessions        *session.Observer
+
+	// opened is closed when this process may work.
+	opened chan struct{}
 
 	mgr        manager.Manager
 	setups     setups
 	cache      refusingCache
 	failedRuns *statelock.FailedRuns
 
-	leases *lease.Observer
 	claims *claim.Claims
 }
 
 // Run runs an instance until ctx is done. When it returns, no run of the CLI is left, and the
-// Lease is released if the API server answers.
+// session has ended if the API server answers.
 func Run(ctx context.Context, o *Options) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -109,6 +118,7 @@ func Run(ctx context.Context, o *Options) error {
 		fail:       fail,
 		drain:      drain.New(o.ShutdownGrace, o.Lease.AbortLimit()),
 		failedRuns: statelock.NewFailedRuns(),
+		opened:     make(chan struct{}),
 	}
 	i.metrics.Shard(o.Shard.Value(), o.Shard.Mode())
 
@@ -118,12 +128,10 @@ func Run(ctx context.Context, o *Options) error {
 		i.loadConfig,
 		i.bindRoot,
 		i.identify,
-		i.newLock,
+		i.observe,
 		i.newManager,
 		i.checkShardRange,
-		i.makeClaims,
-		i.addRunnables,
-		i.addControllers,
+		i.addAwaiting,
 		i.run,
 	} {
 		if err := step(ctx); err != nil {
@@ -157,7 +165,7 @@ func (i *instance) openRoot(context.Context) (err error) {
 }
 
 func (i *instance) findCLI(ctx context.Context) (err error) {
-	i.cli, err = terraform.Find(ctx, i.o.CLI, terraform.Options{Grace: i.o.Lease.InterruptGrace(), Stop: i.drain.Runs(), Observe: i.metrics.CLIRun})
+	i.cli, err = terraform.Find(ctx, i.o.CLI, terraform.Options{Grace: i.o.Lease.InterruptGrace(), Stop: i.drain.Runs(), Begin: i.begin, Observe: i.metrics.CLIRun})
 
 	return errors.Wrap(err, "--cli")
 }
@@ -191,13 +199,18 @@ func (i *instance) abort(err error) {
 	i.fail(err)
 }
 
-func (i *instance) addRunnables(context.Context) error {
+// addAwaiting adds what runs from the start of the process. It joins the rest when it may work.
+func (i *instance) addAwaiting(context.Context) error {
 	if err := i.addProbes(); err != nil {
 		return err
 	}
 
-	runnables := append(i.claimRunnables(),
-		i.drain,
+	return i.add(i.sessions, i.drain, manager.RunnableFunc(i.join))
+}
+
+// addRunnables adds what runs when this process may work, except for controllers.
+func (i *instance) addRunnables(context.Context) error {
+	runnables := append(i.shardRunnables(),
 		i.initCache,
 		manager.RunnableFunc(func(ctx context.Context) error {
 			return module.Evict(ctx, filepath.Join(i.root.Path(), modulesDir))
@@ -221,6 +234,10 @@ func (i *instance) addRunnables(context.Context) error {
 		runnables = append(runnables, i.leaseRight())
 	}
 
+	return i.add(runnables...)
+}
+
+func (i *instance) add(runnables ...manager.Runnable) error {
 	for _, r := range runnables {
 		if err := i.mgr.Add(r); err != nil {
 			return errors.Wrapf(err, "cannot add %T", r)
@@ -237,29 +254,22 @@ func (i *instance) run(ctx context.Context) error {
 	// leader election, for example a sweep of the disk.
 	defer context.AfterFunc(ctx, i.drain.Stop)()
 
+	i.members = newMembership(ctx)
+
 	stop, cancel := i.setups.stopAfter(ctx)
 	defer cancel()
 
 	err := i.mgr.Start(stop)
 	if err != nil {
-		// Leader election has ended, or an essential part has failed.
+		// An essential part has failed.
 		i.drain.Abort()
 	}
 
 	// A manager that fails does not wait for its reconciles.
 	i.drain.Wait()
 
-	if i.lock != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-		defer cancel()
-
-		if err := i.lock.Release(ctx); err != nil {
-			i.log.Info("Cannot release the Lease, others wait until it expires", "error", err)
-		}
-
-		if err := i.lock.Lost(); err != nil {
-			return err
-		}
+	if err := i.leave(ctx); err != nil {
+		return err
 	}
 
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {

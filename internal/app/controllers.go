@@ -34,8 +34,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -172,7 +171,7 @@ func (i *instance) workspaceOptions(co controller.Options) (workspacectrl.Option
 		Metrics:    i.metrics,
 
 		Locks: statelock.Detector{
-			Host:         lease.HostOf(i.identity),
+			Host:         session.HostOf(i.identity),
 			Predecessors: i.predecessors,
 			IsServed:     i.isServed,
 			FailedRuns:   i.failedRuns,
@@ -181,10 +180,9 @@ func (i *instance) workspaceOptions(co controller.Options) (workspacectrl.Option
 		},
 
 		ServedByOtherBefore: i.claims.ServedByOtherBefore,
-		Served:              i.served,
-		ClaimChanged:        claim.Changed(),
+		ClaimChanged:        i.claims.Changed(),
 		WithClaims: func(r *schedule.Reconciler, kind workspace.Kind) reconcile.Reconciler {
-			return i.drain.Reconciler(i.withClaims(r, kind))
+			return i.drain.Reconciler(i.claims.Reconciler(scheduled{r}, kind.GroupVersionKind, kind.Object))
 		},
 		Left: i.claims.Left,
 	}, err

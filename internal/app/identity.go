@@ -6,7 +6,8 @@ package app
 
 import (
 	"context"
-	"os"
+	"slices"
+	"strings"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -20,31 +21,79 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/fence"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/incarnation"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
-// leaseRightInterval is the interval of checks whether an instance without a Lease may hold one now.
+// leaseRightInterval is the interval of checks whether an instance without a session may have one now.
 const leaseRightInterval = 10 * time.Second
 
-// identify sets the name of this instance and decides whether it holds a Lease: without
-// --leader-election, an instance runs without a Lease if it has no right to one.
+// identify decides whether this process has a session, and names it. Without a flag that needs one, an
+// instance runs without a session if it has no right to write Leases, or no namespace for them.
 func (i *instance) identify(ctx context.Context) (err error) {
-	if i.identity, err = lease.NewIdentity(); err != nil {
+	if i.identity, err = session.NewIdentity(); err != nil {
 		return err
 	}
 
-	if !i.o.HoldsLease || i.o.LeaderElection != nil || i.o.Shard.Sharded() {
+	if i.hasSession = i.o.LeaseNamespace != ""; !i.hasSession {
+		i.log.Info("Starting without a session, because there is no namespace for Leases: make sure that no other instance runs at the same time", "remedy", "set --lease-namespace")
+
 		return nil
 	}
 
-	allowed, err := i.mayHoldLease(ctx)
-	if i.lacksLeaseRight = err == nil && !allowed; i.lacksLeaseRight {
-		i.log.Info("Starting without a Lease, because Leases may not be written: make sure that no other instance runs at the same time", "namespace", i.o.LeaseNamespace)
+	if !i.o.needsLease() {
+		allowed, err := i.mayHoldLease(ctx)
+		if err != nil {
+			return err
+		}
+
+		if i.lacksLeaseRight = !allowed; i.lacksLeaseRight {
+			i.hasSession = false
+			i.log.Info("Starting without a Lease, because Leases may not be written: make sure that no other instance runs at the same time", "namespace", i.o.LeaseNamespace)
+
+			return nil
+		}
 	}
 
-	return err
+	return i.succeed(ctx)
+}
+
+// succeed ends the sessions of earlier processes of this pod that are proven to be dead. This process takes
+// the identity of one: then leader election need not wait until the Lease expires.
+func (i *instance) succeed(ctx context.Context) (err error) {
+	// Other pods of the node may share the memory. A lock on a state names the host.
+	scope := session.HostOf(i.identity) + "/" + i.o.LeaseNamespace + "/" + i.o.Shard.LeaseName()
+
+	dead := incarnation.Dead(incarnation.Dir, scope)
+	// One that has opened a session was elected. One that has not may have been, just before its death.
+	slices.SortFunc(dead, func(a, b *incarnation.ProcessFile) int { return strings.Compare(b.Session, a.Session) })
+
+	for _, p := range dead {
+		found, err := p.Session == "", error(nil)
+		if !found {
+			found, err = session.EndProven(ctx, i.unlimited, client.ObjectKey{Namespace: i.o.LeaseNamespace, Name: p.Session}, p.Identity)
+		}
+
+		switch {
+		case err != nil:
+			return err
+		case !found: // It may be a process of another cluster.
+			p.Close()
+		case i.process == nil && p.Keep() == nil:
+			i.log.Info("Succeeding an earlier process of this pod: it and all children of it have ended", "identity", p.Identity, "session", p.Session)
+			i.process, i.identity = p, p.Identity
+		default:
+			p.Remove()
+		}
+	}
+
+	if i.process == nil {
+		if i.process, err = incarnation.Create(incarnation.Dir, i.identity, scope); err != nil {
+			i.log.Info("If this process is killed, the next one in this pod will wait until the session has expired", "error", err)
+		}
+	}
+
+	return nil
 }
 
 func (i *instance) mayHoldLease(ctx context.Context) (bool, error) {
@@ -54,8 +103,7 @@ func (i *instance) mayHoldLease(ctx context.Context) (bool, error) {
 }
 
 // leaseRight ends this instance, which lacks the right to hold a Lease, when it has that right. Its
-// Role may have been bound after its start. Without a Lease it would work beside the next instance,
-// which would find a free Lease.
+// Role may have been bound after its start. Without a session it would work beside the next instance.
 func (i *instance) leaseRight() periodic.Task {
 	return periodic.Task{Interval: leaseRightInterval, Do: func(ctx context.Context) error {
 		allowed, err := i.mayHoldLease(ctx)
@@ -65,35 +113,6 @@ func (i *instance) leaseRight() periodic.Task {
 
 		return err
 	}}
-}
-
-func (i *instance) newLock(context.Context) error {
-	if !i.o.HoldsLease || i.lacksLeaseRight {
-		return nil
-	}
-
-	if err := checkInit(os.Getpid(), i.o, i.log); err != nil {
-		return err
-	}
-
-	f, err := fence.New()
-	if err != nil {
-		return errors.Wrap(err, "cannot make fence")
-	}
-
-	lost := func(err error) {
-		i.log.Info("Stopping, and interrupting what is in progress, because other instances may take over", "error", err)
-		i.abort(err)
-	}
-
-	lo := lease.LockOptions{Applying: i.cli.Changing, Files: incarnation.New(incarnation.Dir), Assignable: i.o.AssignShards, Log: i.log}
-	if i.o.pauses() {
-		lo.Pause, lo.Resume = i.drain.Pause, i.drain.Resume
-	}
-
-	i.lock, err = lease.NewLock(i.config, i.o.LeaseNamespace, i.o.Shard.LeaseName(), i.identity, i.o.Lease, f, lost, lo)
-
-	return err
 }
 
 // checkInit refuses to hold a Lease as the init process of a container, which the fence cannot

@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// TestIdentify ensures that only an instance that asks for no Lease runs without one when it lacks
-// the right to it. Its options stay those that were validated.
+// TestIdentify ensures that only an instance that asks for no Lease runs without a session when it lacks
+// the right to one. Its options stay those that were validated.
 func TestIdentify(t *testing.T) {
 	t.Parallel()
 
@@ -30,10 +30,7 @@ func TestIdentify(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	type want struct {
-		Lacks   bool
-		Options Options
-	}
+	type want struct{ Has, Lacks bool }
 
 	cases := map[string]struct {
 		reason  string
@@ -41,10 +38,11 @@ func TestIdentify(t *testing.T) {
 		allowed bool
 		want    want
 	}{
-		"Allowed": {reason: "It holds a Lease.", o: Options{HoldsLease: true}, allowed: true, want: want{Options: Options{HoldsLease: true}}},
-		"Denied":  {reason: "It runs without a Lease, as older versions did.", o: Options{HoldsLease: true}, want: want{Lacks: true, Options: Options{HoldsLease: true}}},
-		"None":    {reason: "It needs no right.", o: Options{}},
-		"Shard":   {reason: "A shard fails without its Lease.", o: Options{HoldsLease: true, Shard: shard.CatchAll()}, want: want{Options: Options{HoldsLease: true, Shard: shard.CatchAll()}}},
+		"Allowed":     {reason: "It has a session.", o: Options{HoldsLease: true, LeaseNamespace: "ns"}, allowed: true, want: want{Has: true}},
+		"Denied":      {reason: "It runs without a session, as older versions did.", o: Options{HoldsLease: true, LeaseNamespace: "ns"}, want: want{Lacks: true}},
+		"NoNamespace": {reason: "It runs outside of a cluster.", allowed: true},
+		"NoElection":  {reason: "All replicas work. Their claims keep them apart.", o: Options{LeaderElection: new(false), LeaseNamespace: "ns"}, allowed: true, want: want{Has: true}},
+		"Shard":       {reason: "A shard fails without its Lease.", o: Options{HoldsLease: true, Shard: shard.CatchAll(), LeaseNamespace: "ns"}, want: want{Has: true}},
 	}
 
 	for name, tc := range cases {
@@ -66,16 +64,12 @@ func TestIdentify(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			if diff := cmp.Diff(tc.want, want{Lacks: i.lacksLeaseRight, Options: *i.o}, cmp.AllowUnexported(shard.ID{})); diff != "" {
+			if i.process != nil {
+				t.Cleanup(i.process.Remove)
+			}
+
+			if diff := cmp.Diff(tc.want, want{Has: i.hasSession, Lacks: i.lacksLeaseRight}); diff != "" {
 				t.Errorf("\n%s\nidentify(...): -want, +got:\n%s", tc.reason, diff)
-			}
-
-			if !i.lacksLeaseRight {
-				return
-			}
-
-			if err := i.newLock(t.Context()); err != nil || i.lock != nil {
-				t.Errorf("\n%s\nnewLock(...): want no Lease, got error %v", tc.reason, err)
 			}
 		})
 	}

@@ -38,7 +38,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
@@ -190,8 +190,10 @@ func newFailing(t *testing.T) *failing {
 		metrics:    metrics.New(nil),
 		failedRuns: f.failedRuns,
 	}
-	i.leases = lease.NewObserver(kube, "", lease.Timing{}, logging.NewNopLogger())
-	i.claims = claim.New(shard.ID{}, "", i.leases, workspaces, kube, claim.Options{Locks: f.failedRuns, Recorder: event.NewNopRecorder(), Metrics: i.metrics})
+	i.sessions = session.NewObserver(kube, "", session.Timing{}, logging.NewNopLogger())
+	i.claims = claim.New(shard.ID{}, claim.Claim{}, i.sessions, workspaces, kube, claim.Options{
+		Locks: f.failedRuns, Recorder: event.NewNopRecorder(), Metrics: i.metrics, MayRun: func() error { return nil },
+	})
 
 	co, err := controllerOptions(i.o, prometheus.NewRegistry(), logging.NewNopLogger())
 	if err != nil {

@@ -85,7 +85,7 @@ func loadConfig() (*rest.Config, error) {
 	}
 }
 
-// newManager makes the manager, which holds the Lease of the instance.
+// newManager makes the manager. It knows no leader election: see join.
 func (i *instance) newManager(context.Context) error {
 	o := i.o
 
@@ -126,22 +126,9 @@ func (i *instance) newManager(context.Context) error {
 		Client:                 client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
 		Metrics:                metricsserver.Options{BindAddress: o.MetricsBindAddress},
 		HealthProbeBindAddress: o.HealthProbeBindAddress,
-		LeaderElection:         i.lock != nil,
-		// Leader election would release the Lease whenever it ends, which can happen while runs are
-		// in progress.
-		LeaderElectionReleaseOnCancel: false,
-		// The lock sets the written duration and the real deadline. Leader election must not give
-		// up earlier.
-		LeaseDuration: new(o.electionDeadline() + time.Minute),
-		RenewDeadline: new(o.electionDeadline()),
-		RetryPeriod:   &o.Lease.RetryPeriod,
 		// The drain limits the shutdown.
 		GracefulShutdownTimeout: new(time.Duration(-1)),
 	}
-	if i.lock != nil {
-		mo.LeaderElectionResourceLockInterface = i.lock
-	}
-
 	i.mgr, err = ctrl.NewManager(i.config, mo)
 
 	return errors.Wrap(err, "cannot make manager")

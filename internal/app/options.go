@@ -6,7 +6,6 @@ package app
 
 import (
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,7 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
 // namespaceFile contains the namespace of the pod.
@@ -52,7 +51,7 @@ type Options struct {
 	// LeaderElection says whether to hold a Lease. It is nil if the flag is not set.
 	LeaderElection *bool
 	LeaseNamespace string
-	Lease          lease.Timing
+	Lease          session.Timing
 	ShardName      string
 	ShardCatchAll  bool
 
@@ -77,8 +76,8 @@ type Options struct {
 	// Environ is the environment of this process, as KEY=VALUE.
 	Environ []string
 
-	// Shard is what this instance serves. HoldsLease says that it holds a Lease: without --leader-election
-	// and without a shard, only if it has the right. Both are set by complete.
+	// Shard is what this instance serves. HoldsLease says that it takes part in a leader election: without
+	// --leader-election and without a shard, only if it has the right. Both are set by complete.
 	Shard      shard.ID
 	HoldsLease bool
 }
@@ -137,17 +136,17 @@ func (o *Options) addFlags(h *help) {
 	addFlag(a, boolean, "shard-catch-all", "Serve the Workspaces without the label "+shard.LabelKey+". Turns leader election on.", &o.ShardCatchAll).Envar("SHARD_CATCH_ALL").Default("false")
 	a.Flag("shard-range", "Experimental: serve the range i/N (i from 0 to N-1) of the Workspaces without the label "+shard.LabelKey+". The API server selects them, and needs the feature gate ShardedListAndWatch. Turns leader election on.").PlaceHolder("i/N").Envar("SHARD_RANGE").StringVar(&o.ShardRange)
 	addFlag(a, boolean, "assign-shards", "Take part in the election of the instance that assigns Workspaces without the label "+shard.LabelKey+" to the running shards.", &o.AssignShards).Envar("ASSIGN_SHARDS").Default("false")
-	addFlag(a, nonNegativeDuration, "shard-grace-period", "How long a shard whose Lease was released or has expired keeps the Workspaces that were assigned to it.", &o.ShardGracePeriod).Default("1m")
+	addFlag(a, nonNegativeDuration, "shard-grace-period", "How long a shard whose session has ended or expired keeps the Workspaces that were assigned to it.", &o.ShardGracePeriod).Default("1m")
 	addFlag(a, positiveInteger, "assign-rate", "How many Workspaces are assigned or moved per second.", &o.AssignRate).Default("50")
 
 	h.begin("Leases")
 	addFlag(a, optional(boolean), "leader-election", "Hold a Lease, so that only one of several replicas is active. The default is true in a cluster, if the provider has the right to write Leases.", &o.LeaderElection).Short('l').Envar("LEADER_ELECTION")
 	a.Flag("lease-namespace", "The namespace of the Leases. The default is the namespace of the pod.").PlaceHolder("NAMESPACE").Envar("POD_NAMESPACE").StringVar(&o.LeaseNamespace)
-	addFlag(a, duration, "lease-duration", "The time since the last renewal of its Lease after which an instance counts as dead; whole seconds, at least 2. With the default and without --leader-election, 5m during an apply or destroy of an unsharded instance.", &o.Lease.Duration).Default("60s")
-	addFlag(a, duration, "lease-renew-deadline", "How long an instance tries to renew its Lease before it interrupts its runs and ends; at least one second, at most three quarters of --lease-duration.", &o.Lease.RenewDeadline).Default("40s")
-	addFlag(a, duration, "lease-retry-period", "How often an instance renews its Lease, or as a standby tries to take it; at most half of --lease-renew-deadline. A Workspace that waits for another instance is checked after five to ten of these periods.", &o.Lease.RetryPeriod).Default("2s")
+	addFlag(a, duration, "lease-duration", "The time since the last renewal of its session after which an instance counts as dead; whole seconds, at least 2. With the default and without --leader-election, 5m during an apply or destroy of an unsharded instance.", &o.Lease.Duration).Default("60s")
+	addFlag(a, duration, "lease-renew-deadline", "How long an instance tries to renew its session before it interrupts its runs; at least one second, at most three quarters of --lease-duration.", &o.Lease.RenewDeadline).Default("40s")
+	addFlag(a, duration, "lease-retry-period", "How often an instance renews its session and its Lease, or as a standby tries to take the Lease; at most half of --lease-renew-deadline.", &o.Lease.RetryPeriod).Default("2s")
 	// This flag is for tests: an unsharded instance uses five minutes.
-	addFlag(a, duration, "lease-apply-duration", "Duration of the Lease during an apply or destroy, if that is longer.", &o.Lease.ApplyDuration).Default("0s").Hidden().NoEnvar()
+	addFlag(a, duration, "lease-apply-duration", "Duration of the session during an apply or destroy, if that is longer.", &o.Lease.ApplyDuration).Default("0s").Hidden().NoEnvar()
 
 	h.begin("Workspaces")
 	a.Flag("cli", "The program to run: terraform, tofu, or the absolute path of one. The default is terraform on PATH, else tofu.").PlaceHolder("PROGRAM").Envar("TERRAFORM_CLI").StringVar(&o.CLI)
@@ -211,19 +210,9 @@ func (o *Options) completeShard() (err error) {
 	return err
 }
 
-// pauses says whether this instance, when it cannot renew its Lease and nothing is in progress,
-// waits for the API server instead of ending. A shard must not wait: others consider it dead for
-// ever, and take its claims.
-func (o *Options) pauses() bool { return !o.Shard.Sharded() && o.Lease.ApplyDuration > 0 }
-
-// electionDeadline is when leader election gives up. The lock must give up earlier.
-func (o *Options) electionDeadline() time.Duration {
-	if o.pauses() {
-		return math.MaxInt32 * time.Second
-	}
-
-	return o.Lease.LongestDeadline()
-}
+// needsLease says that this instance must not run without a Lease: others could not find out whether its
+// Workspaces are served.
+func (o *Options) needsLease() bool { return o.Shard.Sharded() || ptr.Deref(o.LeaderElection, false) }
 
 func (o *Options) completeLease() error {
 	if err := o.Lease.Validate(); err != nil {
@@ -236,10 +225,8 @@ func (o *Options) completeLease() error {
 		}
 	}
 
-	// Without a Lease, other instances could not find out whether a shard is served. An unsharded
-	// instance holds a Lease, too, if it can, unless the flag disables it: otherwise two instances
-	// would work on the same Workspaces whenever a Deployment is rolled out.
-	needed := o.Shard.Sharded() || ptr.Deref(o.LeaderElection, false)
+	// An unsharded instance takes part in a leader election, too, if it can, unless the flag disables it.
+	needed := o.needsLease()
 	if needed && o.LeaseNamespace == "" {
 		return errors.New("--lease-namespace (POD_NAMESPACE) is not set: outside of a cluster it must name the namespace of the Lease that --leader-election, --shard-name, --shard-catch-all and --shard-range need")
 	}

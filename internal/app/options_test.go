@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
 // binary is the name of the program in the image. Environment variables of flags begin with it.
@@ -46,7 +46,7 @@ func defaults() *Options {
 		MaxApplies:               1,
 		ShardGracePeriod:         time.Minute,
 		AssignRate:               50,
-		Lease:                    lease.Timing{Duration: time.Minute, RenewDeadline: 40 * time.Second, RetryPeriod: 2 * time.Second, ApplyDuration: 5 * time.Minute},
+		Lease:                    session.Timing{Duration: time.Minute, RenewDeadline: 40 * time.Second, RetryPeriod: 2 * time.Second, ApplyDuration: 5 * time.Minute},
 	}
 }
 
@@ -88,7 +88,7 @@ func TestParseOptions(t *testing.T) {
 					SyncInterval: 2 * time.Hour, PollInterval: 2 * time.Minute, PollJitter: 2 * time.Second,
 					PollStateMetricInterval: 3 * time.Second, Timeout: 4 * time.Minute, MaxReconcileRate: 7, MaxApplies: 3,
 					LeaderElection: new(true), LeaseNamespace: "ns", ShardName: "a", Shard: a, HoldsLease: true,
-					Lease:            lease.Timing{Duration: 30 * time.Second, RenewDeadline: 20 * time.Second, RetryPeriod: time.Second},
+					Lease:            session.Timing{Duration: 30 * time.Second, RenewDeadline: 20 * time.Second, RetryPeriod: time.Second},
 					EnableChangeLogs: true, ChangeLogsSocketPath: "/s",
 					NoCrossNamespaceRefs: true, AssignRate: 9,
 					CLI: "tofu", MetricsBindAddress: ":1", HealthProbeBindAddress: ":2", Root: "/tf",
@@ -138,7 +138,7 @@ func TestParseOptions(t *testing.T) {
 				o.Timeout, o.GCInterval, o.ShutdownGrace = 7*time.Minute, 8*time.Hour, 9*time.Second
 				o.MaxReconcileRate, o.MaxApplies = 5, 3
 				o.ShardGracePeriod, o.AssignRate = 2*time.Minute, 7
-				o.Lease = lease.Timing{Duration: 30 * time.Second, RenewDeadline: 20 * time.Second, RetryPeriod: time.Second}
+				o.Lease = session.Timing{Duration: 30 * time.Second, RenewDeadline: 20 * time.Second, RetryPeriod: time.Second}
 				o.MetricsBindAddress, o.HealthProbeBindAddress = ":1", ":2"
 			},
 		},

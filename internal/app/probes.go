@@ -28,9 +28,9 @@ func (i *instance) addProbes() error {
 		i.mgr.AddReadyzCheck("caches", cachesSynced(i.mgr.GetCache(), i.cache.missing)),
 	)
 
-	if i.lock != nil {
+	if i.election != nil {
 		key := types.NamespacedName{Namespace: i.o.LeaseNamespace, Name: i.o.Shard.LeaseName()}
-		err = errors.Join(err, i.mgr.AddReadyzCheck("lease", leaseKnown(i.mgr.GetAPIReader(), key, i.mgr.Elected())))
+		err = errors.Join(err, i.mgr.AddReadyzCheck("lease", leaseKnown(i.mgr.GetAPIReader(), key, i.opened)))
 	}
 
 	return errors.Wrap(err, "cannot add probes")
@@ -52,12 +52,12 @@ func cachesSynced(c cache.Cache, missing func() error) healthz.Checker {
 
 // leaseKnown says whether the holder of the Lease is known: this instance, or another one. A
 // standby replica is ready, because a Deployment waits for all replicas.
-func leaseKnown(kube client.Reader, key types.NamespacedName, elected <-chan struct{}) healthz.Checker {
+func leaseKnown(kube client.Reader, key types.NamespacedName, opened <-chan struct{}) healthz.Checker {
 	known := &atomic.Bool{}
 
 	return func(r *http.Request) error {
 		select {
-		case <-elected:
+		case <-opened:
 			return nil
 		default:
 		}

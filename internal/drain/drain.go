@@ -21,22 +21,17 @@ var (
 	_ manager.LeaderElectionRunnable = &Drain{}
 )
 
-// pausedRetry is the interval of attempts to reconcile during a pause.
-const pausedRetry = 5 * time.Second
-
 // A Drain decorates reconcilers. It is added to the same manager, and keeps the manager from
 // stopping until all of their reconciles have ended. The caller calls Stop as soon as the shutdown
 // begins: Start learns of it late, when the runnables that need no leader election have returned.
 //
 // It relies on the order in which a manager stops, which is that of engageStopProcedure in
 // controller-runtime's pkg/manager/internal.go (v0.25.2): first the runnables that need no leader
-// election, then those that need it, including controllers and the Drain, then the caches, and then
-// leader election, which renews the Lease. So everything that a reconcile in progress needs is available
-// until Start returns.
+// election, then all others, including controllers and the Drain, and then the caches. So everything that a
+// reconcile in progress needs is available until Start returns.
 //
 // A manager does not wait if its GracefulShutdownTimeout expires, so that must be negative: no limit. Nor
-// does it wait if leader election ends earlier. Therefore the caller calls Wait before it releases the
-// Lease.
+// does it wait if it fails. Therefore the caller calls Wait before it ends the session.
 type Drain struct {
 	grace, limit time.Duration
 
@@ -47,10 +42,9 @@ type Drain struct {
 
 	// No reconcile is added to inFlight once stopping is true, so that a wait for inFlight covers all
 	// reconciles.
-	mu               sync.Mutex
-	stopping, paused bool
-	active           int
-	inFlight         sync.WaitGroup
+	mu       sync.Mutex
+	stopping bool
+	inFlight sync.WaitGroup
 }
 
 // New returns a Drain that lets CLI runs in progress continue for at most grace after the
@@ -70,8 +64,7 @@ func (d *Drain) Runs() context.Context { return d.runs }
 
 // Reconciler returns inner, except that its reconciles are not canceled when the manager stops, and
 // that none begins once the manager is stopping. Those report success without a requeue: the queue ends
-// with the process. While the drain is paused, they come again later. The deadline of a
-// ReconciliationTimeout would be lost.
+// with the process. The deadline of a ReconciliationTimeout would be lost.
 func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		// The workers empty their queue after the shutdown began, with a context that is done.
@@ -79,11 +72,10 @@ func (d *Drain) Reconciler(inner reconcile.Reconciler) reconcile.Reconciler {
 			return reconcile.Result{}, nil
 		}
 
-		began, later := d.begin()
-		if !began {
-			return reconcile.Result{RequeueAfter: later}, nil
+		if !d.begin() {
+			return reconcile.Result{}, nil
 		}
-		defer d.end()
+		defer d.inFlight.Done()
 
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
@@ -112,7 +104,7 @@ func (d *Drain) Start(ctx context.Context) error {
 	return nil
 }
 
-// Abort is for an instance that will soon lose its Lease. It ends CLI runs in progress at once, and lets
+// Abort is for an instance whose session is over. It ends CLI runs in progress at once, and lets
 // nothing begin. Reconciles that take longer than the limit, because they wait for an answer of the API
 // server, are canceled. Abort does not block.
 func (d *Drain) Abort() {
@@ -127,54 +119,19 @@ func (d *Drain) Wait() {
 	d.inFlight.Wait()
 }
 
-// NeedLeaderElection puts the Drain into the same group of runnables as the controllers. The Lease
-// is renewed until that group has ended.
+// NeedLeaderElection puts the Drain into the same group of runnables as the controllers.
 func (d *Drain) NeedLeaderElection() bool { return true }
 
-// Pause delays all reconciles until Resume is called. If a reconcile is in progress, Pause
-// returns false and does nothing.
-func (d *Drain) Pause() bool {
+// begin adds a reconcile to those in flight, unless the Drain is stopping.
+func (d *Drain) begin() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	d.paused = d.active == 0
-
-	return d.paused
-}
-
-// Resume ends a pause.
-func (d *Drain) Resume() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-
-	d.paused = false
-}
-
-// begin adds a reconcile to those in flight, unless the Drain is stopping or paused. During a
-// pause it returns the delay.
-func (d *Drain) begin() (bool, time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-
-	switch {
-	case d.stopping:
-		return false, 0
-	case d.paused:
-		return false, pausedRetry
+	if !d.stopping {
+		d.inFlight.Add(1)
 	}
 
-	d.active++
-	d.inFlight.Add(1)
-
-	return true, 0
-}
-
-func (d *Drain) end() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-
-	d.active--
-	d.inFlight.Done()
+	return !d.stopping
 }
 
 // stop makes sure that no further reconcile begins.

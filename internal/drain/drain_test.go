@@ -6,9 +6,7 @@ package drain
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -98,49 +96,4 @@ func TestReconciler(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestPause ensures that a pause delays new reconciles, and that there is no pause while one is
-// in progress.
-func TestPause(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := New(grace, limit)
-
-		var calls atomic.Int32
-
-		r := d.Reconciler(reconcile.Func(func(_ context.Context, _ reconcile.Request) (reconcile.Result, error) {
-			calls.Add(1)
-			<-time.After(time.Second)
-
-			return reconcile.Result{}, nil
-		}))
-
-		go func() { _, _ = r.Reconcile(t.Context(), reconcile.Request{}) }()
-
-		synctest.Wait()
-
-		if d.Pause() {
-			t.Error("Pause(): paused while a reconcile is in progress")
-		}
-
-		<-time.After(time.Second)
-		synctest.Wait()
-
-		if !d.Pause() {
-			t.Error("Pause(): not paused, and nothing is in progress")
-		}
-
-		result, err := r.Reconcile(t.Context(), reconcile.Request{})
-		if diff := cmp.Diff(reconcile.Result{RequeueAfter: pausedRetry}, result); diff != "" || err != nil {
-			t.Errorf("during a pause: error %v, -want, +got:\n%s", err, diff)
-		}
-
-		d.Resume()
-
-		_, _ = r.Reconcile(t.Context(), reconcile.Request{})
-		if diff := cmp.Diff(int32(2), calls.Load()); diff != "" {
-			t.Errorf("reconciles that began: -want, +got:\n%s", diff)
-		}
-	})
 }

@@ -90,7 +90,10 @@ type Policy struct {
 
 // Decide returns the action for a Workspace at the supplied time.
 func (p Policy) Decide(f Facts, r Record, now time.Time) Decision {
-	if f.Paused {
+	switch {
+	case f.Paused && f.WasPaused:
+		return Decision{Action: Skip} // Until its next change.
+	case f.Paused:
 		return Decision{Action: Reconcile, Reason: "it is paused"}
 	}
 

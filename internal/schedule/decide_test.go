@@ -133,3 +133,14 @@ func TestDecide(t *testing.T) {
 		})
 	}
 }
+
+// TestStillPaused ensures that a Workspace whose status says that it is paused needs nothing until its next
+// change.
+func TestStillPaused(t *testing.T) {
+	t.Parallel()
+
+	got := Policy{Interval: time.Minute}.Decide(Facts{Paused: true, WasPaused: true}, Record{}, time.Now())
+	if diff := cmp.Diff(Decision{Action: Skip}, got); diff != "" {
+		t.Errorf("Decide(...): -want, +got:\n%s", diff)
+	}
+}

@@ -7,7 +7,6 @@ package schedule
 import (
 	"context"
 	"maps"
-	"time"
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,6 +31,10 @@ func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]
 			}),
 		}),
 	})
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
 	s.call = q.Add
 
 	return q
@@ -45,9 +48,8 @@ func isChange(e event.UpdateEvent) bool {
 
 // NewEventHandler returns a handler of events about Workspaces. An update puts a Workspace into
 // the queue if people have changed it, or if also accepts it. The handler calls onLeave with each
-// Workspace that has left the cache. served returns when the previous instance last served these
-// Workspaces, or zero if that is not known.
-func NewEventHandler(r *Records, s *Slots, onLeave func(o client.Object), served func() time.Time, also predicate.Predicate) handler.EventHandler {
+// Workspace that has left the cache.
+func NewEventHandler(r *Records, s *Slots, onLeave func(o client.Object), also predicate.Predicate) handler.EventHandler {
 	type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 	forget := func(o client.Object) {
@@ -60,10 +62,6 @@ func NewEventHandler(r *Records, s *Slots, onLeave func(o client.Object), served
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q requests) {
 			if ws, ok := e.Object.(workspace.Workspace); ok {
 				r.Begin(ws)
-
-				if e.IsInInitialList {
-					r.ServedUntil(ws, served())
-				}
 			}
 
 			q.Add(RequestFor(e.Object))

@@ -195,7 +195,7 @@ func TestEvents(t *testing.T) {
 			s.Acquire(requestOf("ws"))
 
 			left := false
-			h := NewEventHandler(r, s, func(client.Object) { left = true }, unknown, taken)
+			h := NewEventHandler(r, s, func(client.Object) { left = true }, taken)
 			q := NewQueue("test", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request](), r, s)
 			t.Cleanup(q.ShutDown)
 
@@ -213,44 +213,3 @@ func TestEvents(t *testing.T) {
 
 // replaced makes another Workspace with the same name.
 func replaced(ws *clusterv1beta1.Workspace) { ws.SetUID("b") }
-
-// unknown is when the previous instance ended, if there was none.
-func unknown() time.Time { return time.Time{} }
-
-// TestServed ensures that polls that became due while no instance was running are due at once, and
-// that those of a Workspace that comes from another instance are not.
-func TestServed(t *testing.T) {
-	t.Parallel()
-
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-
-	cases := map[string]struct {
-		reason  string
-		served  time.Time
-		initial bool
-		want    time.Time
-	}{
-		"Outage":  {reason: "It was there when the instance started.", served: now.Add(-time.Hour), initial: true, want: now.Add(-time.Hour)},
-		"Unknown": {reason: "There was no instance before.", initial: true, want: now},
-		"Ahead":   {reason: "The clock of the previous instance was ahead.", served: now.Add(time.Hour), initial: true, want: now},
-		"Moved":   {reason: "Another instance has polled it until now.", served: now.Add(-time.Hour), want: now},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			r := NewRecords(Policy{Interval: time.Minute}, func() time.Time { return now })
-			s := NewSlots(1, r, func(int, int) {}, func(time.Duration) {})
-			q := NewQueue("test", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request](), r, s)
-			t.Cleanup(q.ShutDown)
-
-			h := NewEventHandler(r, s, func(client.Object) {}, func() time.Time { return tc.served }, predicate.Funcs{})
-			h.Create(t.Context(), event.CreateEvent{Object: settled(), IsInInitialList: tc.initial}, q)
-
-			if got := r.Get(settled()).Since; !got.Equal(tc.want) {
-				t.Errorf("\n%s\nwant polls since %s, got %s", tc.reason, tc.want, got)
-			}
-		})
-	}
-}

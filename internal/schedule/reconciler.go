@@ -57,6 +57,15 @@ func (r *Reconciler) delay(req reconcile.Request, d Decision, slot func(req reco
 	}
 }
 
+// Add puts a Workspace into the queue.
+func (r *Reconciler) Add(req reconcile.Request) {
+	r.slots.mu.Lock()
+	call := r.slots.call
+	r.slots.mu.Unlock()
+
+	call(req)
+}
+
 // RequestFor returns the request for a Workspace.
 func RequestFor(o client.Object) reconcile.Request {
 	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}

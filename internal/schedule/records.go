@@ -28,8 +28,8 @@ type Record struct {
 	// Class of the Workspace in the queue.
 	Class queue.Class
 
-	// Since is when polls by earlier instances ended: when this instance first saw the Workspace, or see
-	// ServedUntil. initial is the Desired of the Workspace at its first sight.
+	// Since is when this instance first saw the Workspace: polls by earlier ones ended before. initial is
+	// the Desired of the Workspace at its first sight.
 	Since   time.Time
 	initial string
 
@@ -95,16 +95,6 @@ func (r *Records) Begin(ws workspace.Workspace) {
 	}
 
 	r.records[client.ObjectKeyFromObject(ws)] = rec
-}
-
-// ServedUntil records that the previous instance polled a Workspace until the supplied time, unless that
-// is zero. Polls that were due since then are overdue.
-func (r *Records) ServedUntil(ws workspace.Workspace, at time.Time) {
-	r.change(ws, func(rec *Record) {
-		if !at.IsZero() && at.Before(rec.Since) {
-			rec.Since = at
-		}
-	})
 }
 
 // Update sets the class of a Workspace that was changed.

@@ -17,17 +17,20 @@ const (
 	// or a Composition writes another value to LabelKey, the assigner does not change that value.
 	AssignedLabelKey = "terraform.crossplane.io/assigned-shard"
 
-	// AssignableLabelKey is the label on the Lease of a shard that Workspaces without a label may be
-	// assigned to. Its value is "true". Other shards get only Workspaces that a person or a
+	// AssignableLabelKey is the label on the Lease of a session whose shard Workspaces without a label
+	// may be assigned to. Its value is "true". Other shards get only Workspaces that a person or a
 	// Composition has labelled, because they may have the credentials of one tenant.
 	AssignableLabelKey = "terraform.crossplane.io/assignable"
 
-	// HoldersAnnotationKey is the annotation on the Lease of an instance with the identities of its
-	// last holders, ten at most, separated by commas, the latest first. Instances write it.
-	HoldersAnnotationKey = "terraform.crossplane.io/holders"
+	// InstanceLabelKey is the label on the Lease of a session with the Instance of its process.
+	InstanceLabelKey = "terraform.crossplane.io/instance"
 
-	// ReleasedAnnotationKey is the annotation on the Lease of an instance with the identity of the
-	// holder that released it when it had no run left. Instances write it, and remove it when they
-	// take the Lease. An empty Lease without this annotation was not emptied by its holder.
+	// SessionAnnotationKey is the annotation on the Lease of the leader election with the name of the
+	// session that was last elected and began to work.
+	SessionAnnotationKey = "terraform.crossplane.io/session"
+
+	// ReleasedAnnotationKey is the annotation on the Lease of a session that has ended, with the
+	// identity of its holder. Such a Lease has no holder. A Lease without a holder and without this
+	// annotation was emptied by a person.
 	ReleasedAnnotationKey = "terraform.crossplane.io/released-by"
 )

@@ -162,5 +162,42 @@ func (id ID) LeaseName() string {
 	}
 }
 
+// Prefixes of instances that are no shards. A dot is not allowed in the name of a shard.
+const (
+	modePrefix          = "mode."
+	rangeInstancePrefix = "range."
+)
+
+// Instance is the name of the instance in labels of Leases and in claims: the name of the shard, the
+// range or the mode. No two IDs have the same one.
+func (id ID) Instance() string {
+	switch {
+	case id.ranges > 0:
+		return rangeInstancePrefix + strings.Replace(id.rangeText(), "/", rangeSeparator, 1)
+	case id.name != "":
+		return id.name
+	default:
+		return modePrefix + id.Mode()
+	}
+}
+
+// FromInstance returns the ID with the supplied Instance, and false if there is none.
+func FromInstance(instance string) (ID, bool) {
+	var (
+		id  ID
+		err error
+	)
+
+	if text, isRange := strings.CutPrefix(instance, rangeInstancePrefix); isRange {
+		id, err = ParseRange(strings.Replace(text, rangeSeparator, "/", 1))
+	} else if mode, isMode := strings.CutPrefix(instance, modePrefix); !isMode {
+		id, err = Parse(instance)
+	} else if mode == catchAllName {
+		id = CatchAll()
+	}
+
+	return id, err == nil && id.Instance() == instance
+}
+
 // String describes the ID for people.
 func (id ID) String() string { return strings.TrimSpace(id.Mode() + " " + id.Value()) }

@@ -21,7 +21,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-version"
@@ -53,9 +52,6 @@ type CLI struct {
 	Version string
 
 	options Options
-
-	// changing counts the runs in progress that change infrastructure.
-	changing atomic.Int32
 }
 
 // Options of a CLI. The zero value is ready for use.
@@ -66,6 +62,11 @@ type Options struct {
 
 	// Stop interrupts every run, and refuses new ones, once it is done. It may be nil.
 	Stop context.Context //nolint:containedctx // See above.
+
+	// Begin, if not nil, is called before every run, with whether it changes infrastructure. The run is
+	// interrupted when the returned context ends. The function is called when no process of the run is left.
+	// After an error the run does not begin.
+	Begin func(ctx context.Context, changes bool) (context.Context, func(), error)
 
 	// Observe, if not nil, is called after every run, with the subcommand, the duration and the error.
 	// A plan that found changes is not an error.
@@ -82,6 +83,11 @@ func Find(ctx context.Context, name string, o Options) (*CLI, error) {
 
 	o.Grace = cmp.Or(o.Grace, defaultGrace)
 	o.Stop = cmp.Or(o.Stop, context.Background())
+
+	if o.Begin == nil {
+		o.Begin = func(ctx context.Context, _ bool) (context.Context, func(), error) { return ctx, func() {}, nil }
+	}
+
 	c := &CLI{Path: path, options: o}
 
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
@@ -109,9 +115,6 @@ func (c *CLI) Since(p Product, release string) bool {
 
 	return err == nil && c.Product == p && have.Core().GreaterThanOrEqual(version.Must(version.NewVersion(release)))
 }
-
-// Changing reports whether an apply or a destroy is in progress.
-func (c *CLI) Changing() bool { return c.changing.Load() > 0 }
 
 // locate returns the absolute path of the program with the supplied name.
 func locate(name string) (string, error) {

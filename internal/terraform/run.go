@@ -112,6 +112,12 @@ type result struct {
 // lock is released. After the grace period it is killed. When it ends, the rest of its group is
 // killed, and what has left the group: providers, and programs that a provisioner started.
 func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.Writer, log func(string)) (result, error) {
+	ctx, done, err := c.options.Begin(ctx, cmd.op == opApply || cmd.op == opDestroy)
+	if err != nil {
+		return result{}, &Error{Op: cmd.op, ExitCode: -1, interrupted: errors.Join(context.Canceled, err)}
+	}
+	defer done()
+
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.options.Stop, cancel)()
@@ -130,11 +136,6 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
 	run.WaitDelay = c.options.Grace
-
-	if cmd.op == opApply || cmd.op == opDestroy {
-		c.changing.Add(1)
-		defer c.changing.Add(-1)
-	}
 
 	if c.options.Stop.Err() != nil {
 		cancel() // AfterFunc would cancel, but perhaps only after the start.

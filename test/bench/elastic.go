@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -21,7 +23,7 @@ import (
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/assigner"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 	"github.com/crossplane-contrib/provider-terraform/test/spread"
@@ -177,8 +179,8 @@ func (b *bench) move(ctx context.Context, served map[string]string, instances *[
 	return m, nil
 }
 
-// untilServed waits until the Workspaces are spread over the shards, and each is claimed by its instance.
-// It returns the Lease of each claim, by the name of the Workspace.
+// untilServed waits until the Workspaces are spread over the shards, and no live instance of another shard has
+// claimed one. It returns the shard of each, by the name of the Workspace.
 func (b *bench) untilServed(ctx context.Context, names []string) (map[string]string, error) {
 	served := map[string]string{}
 
@@ -190,6 +192,15 @@ func (b *bench) untilServed(ctx context.Context, names []string) (map[string]str
 		l := &namespacedv1beta1.WorkspaceList{}
 		if err := b.plane.Kube.List(ctx, l, client.InNamespace(namespace)); err != nil {
 			return err
+		}
+
+		leases, live := &coordinationv1.LeaseList{}, map[string]bool{}
+		if err := b.plane.Kube.List(ctx, leases, client.InNamespace(namespace), client.HasLabels{shard.InstanceLabelKey}); err != nil {
+			return err
+		}
+
+		for _, l := range leases.Items {
+			live[l.GetName()] = ptr.Deref(l.Spec.HolderIdentity, "") != ""
 		}
 
 		var labels []map[string]string
@@ -206,13 +217,13 @@ func (b *bench) untilServed(ctx context.Context, names []string) (map[string]str
 			}
 
 			c := ws.GetOwnership().Claim
-			if c == nil || c.Lease != id.LeaseName() {
+			if ws.GetLabels()[shard.LabelKey] != id.Name() || c != nil && c.Instance != id.Instance() && live[c.Lease] {
 				waiting++
 
 				continue
 			}
 
-			served[ws.GetName()] = c.Lease
+			served[ws.GetName()] = id.Name()
 		}
 
 		if waiting > 0 {
@@ -341,10 +352,10 @@ func liveHeap() float64 {
 
 type staticShards struct{}
 
-func (staticShards) Shards() (map[string]lease.Presence, bool) {
-	here := lease.Presence{Alive: true, Renewed: true}
+func (staticShards) Shards() (map[string]session.Presence, bool) {
+	here := session.Presence{Alive: true, Renewed: true}
 
-	return map[string]lease.Presence{"a": here, "b": here, "c": here}, true
+	return map[string]session.Presence{"a": here, "b": here, "c": here}, true
 }
 
 type movesCounter struct{ n atomic.Int64 }

@@ -12,7 +12,6 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,8 +28,6 @@ const (
 	// records are where the processes of a pod leave the proof of their death. It is lost with
 	// the node.
 	records = "/dev/shm/crossplane-provider-terraform-"
-
-	pollInterval = 10 * time.Minute
 )
 
 // interruptions measures how long people wait for a change at a bad time: when the instance has
@@ -133,22 +130,11 @@ func (b *bench) crash(ctx context.Context, i *instance, ws *namespacedv1beta1.Wo
 	return time.Since(start).Seconds(), i, err
 }
 
-// storm starts an instance of which all polls are overdue, and changes a Workspace meanwhile. It
+// storm starts an instance of which all polls are due at once, and changes a Workspace meanwhile. It
 // returns how long the change took, and how long the polls took since the start of the first
 // one.
 func (b *bench) storm(ctx context.Context, all []*namespacedv1beta1.Workspace) (changed, polled float64, err error) {
 	b.sayf("interruptions: overdue polls of %d Workspaces", len(all))
-
-	// The time of the last renewal stands for the length of the outage.
-	l, err := b.lease(ctx)
-	if err != nil {
-		return 0, 0, err
-	}
-
-	l.Spec.RenewTime = &metav1.MicroTime{Time: time.Now().Add(-2 * pollInterval)}
-	if err := b.plane.Kube.Update(ctx, l); err != nil {
-		return 0, 0, err
-	}
 
 	err = b.withInstance(ctx, "interruptions", 1, func(i *instance) error {
 		if err := i.plans(ctx, 1); err != nil {
@@ -166,7 +152,7 @@ func (b *bench) storm(ctx context.Context, all []*namespacedv1beta1.Workspace) (
 		changed, polled = took.Seconds(), time.Since(start).Seconds()
 
 		return err
-	})
+	}, "--poll=1s")
 
 	return changed, polled, err
 }

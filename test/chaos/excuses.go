@@ -26,6 +26,10 @@ const respite = 10 * time.Second
 // killed was busy after the interrupt, and had no time to save it.
 const haste = 2500 * time.Millisecond
 
+// deadline is the renew deadline, without the time since the last renewal: a run that cannot reach the API
+// server for longer is interrupted.
+const deadline = 2500 * time.Millisecond
+
 // excuse returns the reason why a run could not save the resource that it was busy to create
 // at the supplied time. It is empty if the run had to save it.
 //
@@ -48,7 +52,7 @@ func excuse(by *run, busy int64, notes []note) string {
 	}
 
 	if homeless(by, notes) {
-		return "instance ended while cut off"
+		return "interrupted while cut off"
 	}
 
 	if hasty(by, busy, notes) {
@@ -79,17 +83,17 @@ func killer(by *run, notes []note, at int64) string {
 	return ""
 }
 
-// homeless says whether a run was interrupted while it could not reach its backend, and its instance
-// ended before the backend was reachable again for long enough: an instance that cannot
-// renew its Lease has to end. The state is on its disk then. If the disk is lost before
-// the API server is back, and an instance with another disk takes over, the latter cannot
-// know of the state.
+// homeless says whether a run was interrupted while it could not reach its backend: its instance ended
+// before the backend was reachable again for long enough, or could not renew its session until the
+// deadline. The state is on its disk then, unless the CLI was killed while it tried to save. An instance
+// with another disk that takes over cannot know of the state.
 func homeless(by *run, notes []note) bool {
 	at, ok := ended(notes)[by.instance]
 
-	return ok && slices.ContainsFunc(notes, func(n note) bool {
+	return slices.ContainsFunc(notes, func(n note) bool {
 		return n.cutsOff() && (n.subject == "" || n.subject == unnumbered(by.instance)) &&
-			by.end > n.time && by.end < n.until()+int64(haste) && at < n.until()+int64(respite)
+			by.end > n.time && by.end < n.until()+int64(haste) &&
+			(ok && at < n.until()+int64(respite) || by.end > n.time+int64(deadline))
 	})
 }
 

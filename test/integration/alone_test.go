@@ -69,7 +69,7 @@ func TestSuccession(t *testing.T) {
 }
 
 // testUnshardedWithLease expects the default behaviour: one Lease, and all Workspaces with
-// any label. It claims none of them.
+// any label.
 func testUnshardedWithLease(t *testing.T, c *cluster) {
 	t.Helper()
 
@@ -142,7 +142,6 @@ func expectServesAll(t *testing.T, c *cluster, i *instance, scopes ...scope) {
 		expectReady(t, c, labelled)
 		expectServedBy(t, i, unlabelled)
 		expectServedBy(t, i, labelled)
-		expectUnclaimed(t, c, unlabelled)
 	}
 }
 
@@ -218,7 +217,7 @@ func testDeadShard(t *testing.T, c *cluster) {
 }
 
 // testDeadUnsharded kills an unsharded instance in the middle of an apply. A shard takes
-// over, and knows from the Lease the holder of the lock that it finds.
+// over, and knows from the claim the holder of the lock that it finds.
 func testDeadUnsharded(t *testing.T, c *cluster) {
 	t.Helper()
 

@@ -8,8 +8,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -27,16 +29,71 @@ func withShortLease() instanceOption {
 	return withArgs("--lease-duration=8s", "--lease-renew-deadline=6s", "--lease-retry-period=500ms")
 }
 
-// expectClaimed waits until the Workspace is claimed by the instance that holds the
-// Lease of the supplied name.
+// expectClaimed waits until the Workspace is claimed by the instance that takes part in the leader election
+// of the supplied name. An instance claims no Workspace that it has nothing to do for, so a reconcile is
+// requested if no live instance has claimed it.
 func expectClaimed(t *testing.T, c *cluster, ws workspace.Workspace, lease string) {
+	t.Helper()
+
+	id, _ := shard.FromLeaseName(lease)
+	requested := false
+
+	eventually(t, func() error {
+		c.get(t, ws)
+
+		claim := ptr.Deref(ws.GetOwnership().Claim, commonv1beta1.Claim{})
+		live := claim.Lease != "" && isLive(t, c, claim)
+
+		if live && claim.Instance == id.Instance() {
+			return nil
+		}
+
+		if !live && !requested {
+			requested = true
+
+			c.request(t, ws)
+		}
+
+		return errors.Errorf("claim on Workspace %q: want one of %s, got %+v", ws.GetName(), id, claim)
+	})
+}
+
+// isLive says whether the session that a claim names has not ended.
+func isLive(t *testing.T, c *cluster, claim commonv1beta1.Claim) bool {
+	t.Helper()
+
+	l := newLease(claim.Namespace, claim.Lease)
+	if err := c.kube.Get(t.Context(), client.ObjectKeyFromObject(l), l); client.IgnoreNotFound(err) != nil {
+		t.Fatalf("cannot get Lease %q: %v", claim.Lease, err)
+	}
+
+	return holder(l) == claim.Holder
+}
+
+// sessionOf returns the Lease of the session that has claimed a Workspace.
+func (c *cluster) sessionOf(t *testing.T, ws workspace.Workspace) *coordinationv1.Lease {
+	t.Helper()
+	c.get(t, ws)
+
+	claim := ptr.Deref(ws.GetOwnership().Claim, commonv1beta1.Claim{})
+	if claim.Lease == "" {
+		t.Fatalf("Workspace %q has no claim", ws.GetName())
+	}
+
+	l := newLease(claim.Namespace, claim.Lease)
+	c.get(t, l)
+
+	return l
+}
+
+// expectNoClaim waits until the Workspace has no claim.
+func expectNoClaim(t *testing.T, c *cluster, ws workspace.Workspace) {
 	t.Helper()
 	eventually(t, func() error {
 		c.get(t, ws)
-		want := &commonv1beta1.Claim{Namespace: leaseNamespace, Lease: lease, Holder: expectLeaseHeld(t, c, leaseNamespace, lease)}
 
-		if diff := cmp.Diff(want, ws.GetOwnership().Claim); diff != "" {
-			return errors.Errorf("claim on Workspace %q: -want, +got:\n%s", ws.GetName(), diff)
+		if have := ws.GetOwnership().Claim; have != nil {
+			return errors.Errorf("the Workspace is still claimed: %+v", *have)
 		}
 
 		return nil
@@ -55,11 +112,6 @@ func (i *instance) kill(t *testing.T) {
 // waits for only after minutes, unless an event triggers a reconcile.
 func startPatient(t *testing.T, c *cluster, shardName string) *instance {
 	t.Helper()
-
-	// The instance would also wait for minutes for an unknown Lease.
-	l := newLease(leaseNamespace, leaseName+"-"+shardName)
-	l.SetAnnotations(map[string]string{shard.HoldersAnnotationKey: "gone", shard.ReleasedAnnotationKey: "gone"})
-	c.create(t, l)
 
 	return startInstance(t, c, withShard(shardName), withArgs("--lease-duration=30m", "--lease-renew-deadline=20m", "--lease-retry-period=5m"))
 }
@@ -94,15 +146,7 @@ func TestClaims(t *testing.T) {
 		ws := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
 		expectReady(t, c, ws)
 		c.relabel(t, ws, unique("unserved"))
-		eventually(t, func() error {
-			c.get(t, ws)
-
-			if have := ws.GetOwnership().Claim; have != nil {
-				return errors.Errorf("the Workspace is still claimed: %+v", *have)
-			}
-
-			return nil
-		})
+		expectNoClaim(t, c, ws)
 	})
 
 	t.Run("Applying", func(t *testing.T) {
@@ -115,11 +159,11 @@ func TestClaims(t *testing.T) {
 		expectNotServedBy(t, b, ws)
 
 		e.write(t, "gate", "")
-		expectClaimed(t, c, ws, leaseName+"-"+two)
 		// It was Ready when its creation ended: there is nothing to do before the next poll.
 		expectReady(t, c, ws)
 		c.request(t, ws)
 		expectServedBy(t, b, ws)
+		expectClaimed(t, c, ws, leaseName+"-"+two)
 
 		if meta.GetExternalCreateSucceeded(ws).IsZero() || meta.ExternalCreateIncomplete(ws) {
 			t.Errorf("no record that the creation succeeded: annotations %q", ws.GetAnnotations())
@@ -228,8 +272,8 @@ func TestCatchAll(t *testing.T) {
 	expectServedBy(t, rest, labelled)
 }
 
-// testUnshardedNextToShards starts both kinds of instances: each leaves the Workspaces of
-// the other alone, and every Workspace is served by one of them.
+// testUnshardedNextToShards starts both kinds of instances: each leaves the Workspaces alone that the other
+// has claimed, and every Workspace is served by one of them.
 func testUnshardedNextToShards(t *testing.T, c *cluster) {
 	t.Helper()
 
@@ -243,16 +287,17 @@ func testUnshardedNextToShards(t *testing.T, c *cluster) {
 	expectEvent(t, c, applying, "WaitingForOwner", "shard "+one)
 	expectNotServedBy(t, u, applying)
 
-	later := c.createWorkspace(t, namespacedScope, ns, inShard(one), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	later := c.createWorkspace(t, namespacedScope, ns, inShard(unique("other")), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
 	expectReady(t, c, later)
 	expectServedBy(t, u, later)
-	expectNotServedBy(t, a, later)
+	expectClaimed(t, c, later, leaseName)
+	c.relabel(t, later, one)
 	expectEvent(t, c, later, "WaitingForOwner", "unsharded instance", "--shard-catch-all")
+	expectNotServedBy(t, a, later)
 
 	e.write(t, "gate", "")
 	expectReady(t, c, applying)
 	expectServedBy(t, a, applying)
-	expectUnclaimed(t, c, later)
 
 	u.stop(t)
 	expectClaimed(t, c, later, leaseName+"-"+one)

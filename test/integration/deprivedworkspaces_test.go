@@ -116,6 +116,23 @@ func blocked(s shown, needs ...need) story {
 	}
 }
 
+// blind cannot read a Workspace from the API server. The write of its claim has returned it, so that only
+// the next reconcile fails.
+func blind(t *testing.T, d *deprived) {
+	t.Helper()
+
+	ws, e := d.create(t)
+	expectReady(t, d.c, ws)
+	d.takeAway(t)
+	d.c.annotate(t, ws, requestedAt, "blind")
+	inLog("Reconciler error")(t, d, ws)
+
+	d.giveBack(t)
+	d.c.request(t, ws)
+	expectReady(t, d.c, ws)
+	expectDone(t, e, "created")
+}
+
 // changedConnection changes an output that is in the connection Secret.
 func changedConnection(t *testing.T, d *deprived) {
 	t.Helper()
@@ -157,8 +174,8 @@ func claimedElsewhere(t *testing.T, d *deprived) {
 	t.Helper()
 
 	// That instance has ended.
-	l := newLease(d.ns, leaseName+"-"+unique("shard"))
-	l.SetAnnotations(map[string]string{shard.HoldersAnnotationKey: "gone", shard.ReleasedAnnotationKey: "gone"})
+	l := newLease(d.ns, unique("session"))
+	l.SetAnnotations(map[string]string{shard.ReleasedAnnotationKey: "gone"})
 	d.c.create(t, l)
 
 	cfg := d.c.createConfig(t, namespacedScope, d.ns, withoutBackend())

@@ -229,7 +229,6 @@ func (l *legacy) expectTakenOver(t *testing.T, i *instance) {
 	expectRuns(t, i, l.ws, "init", "plan")
 	expectOutputs(t, l.c, l.ws, l.outputs("hello"))
 	expectSource(t, l.c, l.ws, l.source)
-	expectUnclaimed(t, l.c, l.ws)
 	expectUsers(t, l.c, l.config, 1)
 	expectNothingOnDisk(t, i, l.ws, legacySecret)
 

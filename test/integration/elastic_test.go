@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/spread"
 )
@@ -36,7 +35,7 @@ func testElastic(t *testing.T, c *cluster) {
 	l := newLease(leaseNamespace, leaseName+"-"+one)
 	c.get(t, l)
 
-	if diff := cmp.Diff(map[string]string{shardLabel: one, shard.AssignableLabelKey: "true"}, l.GetLabels()); diff != "" {
+	if diff := cmp.Diff(map[string]string{shardLabel: one}, l.GetLabels()); diff != "" {
 		t.Errorf("labels of a Lease: -want, +got:\n%s", diff)
 	}
 
@@ -87,8 +86,8 @@ func testElastic(t *testing.T, c *cluster) {
 	}
 }
 
-// expectPlaced waits until the Workspaces are spread over the shards, and each is claimed by the instance of
-// its shard. A pinned one with the supplied labels counts, too, if there is one.
+// expectPlaced waits until the Workspaces are spread over the shards. A pinned one with the supplied labels
+// counts, too, if there is one.
 func expectPlaced(t *testing.T, c *cluster, all []workspace.Workspace, pinned map[string]string, shards ...string) {
 	t.Helper()
 
@@ -105,12 +104,4 @@ func expectPlaced(t *testing.T, c *cluster, all []workspace.Workspace, pinned ma
 
 		return spread.Check(shards, labels...)
 	})
-
-	for _, ws := range all {
-		expectClaimed(t, c, ws, leaseName+"-"+ws.GetLabels()[shardLabel])
-
-		if ws.GetOwnership().ClaimedAt.IsZero() {
-			t.Errorf("it is not known since when the shard serves Workspace %q", ws.GetName())
-		}
-	}
 }

@@ -259,13 +259,3 @@ func expectAnotherRun(t *testing.T, i *instance, ws workspace.Workspace, command
 		return nil
 	})
 }
-
-// expectUnclaimed fails the test if an instance has claimed the Workspace.
-func expectUnclaimed(t *testing.T, c *cluster, ws workspace.Workspace) {
-	t.Helper()
-	c.get(t, ws)
-
-	if claim := ws.GetOwnership().Claim; claim != nil {
-		t.Errorf("the Workspace %q is claimed: %+v", ws.GetName(), *claim)
-	}
-}

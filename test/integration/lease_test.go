@@ -10,15 +10,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -42,30 +40,32 @@ type applying struct {
 
 	c         *cluster
 	proxy     *proxy
-	lease     string
+	shard     string
 	namespace string
 	suffix    string
 	ws        workspace.Workspace
 	e         evidence
+
+	// session that the instance has opened.
+	session *coordinationv1.Lease
 }
 
 func startApplying(t *testing.T, lease instanceOption, opts ...instanceOption) *applying {
 	t.Helper()
 
 	c := shared.sharded.started(t)
-	shard := unique("shard")
-	a := &applying{c: c, proxy: startProxy(t, c, transparent), lease: leaseName + "-" + shard, namespace: c.namespace(t), suffix: "lease"}
-	a.instance = startInstance(t, c, append(opts, withShard(shard), lease, withKubeconfig(a.proxy.kubeconfig))...)
+	a := &applying{c: c, proxy: startProxy(t, c, transparent), shard: unique("shard"), namespace: c.namespace(t), suffix: "lease"}
+	a.instance = startInstance(t, c, append(opts, withShard(a.shard), lease, withKubeconfig(a.proxy.kubeconfig))...)
 
 	cfg := c.createConfig(t, namespacedScope, a.namespace, withBackend(a.namespace, a.suffix))
-	a.ws, a.e = c.createGated(t, namespacedScope, a.namespace, inShard(shard), withConfig(cfg))
+	a.ws, a.e = c.createGated(t, namespacedScope, a.namespace, inShard(a.shard), withConfig(cfg))
+	a.session = c.sessionOf(t, a.ws)
 
 	return a
 }
 
-// expectGivenUp waits until the instance has ended because it lost its Lease: by itself,
-// with a message.
-func (a *applying) expectGivenUp(t *testing.T, text string) {
+// expectGivenUp waits until the instance has ended because its session is over: by itself, with a message.
+func (a *applying) expectGivenUp(t *testing.T, texts ...string) {
 	t.Helper()
 
 	if !eventuallyEnded(a.instance) {
@@ -77,13 +77,13 @@ func (a *applying) expectGivenUp(t *testing.T, text string) {
 	}
 
 	lines := strings.Split(strings.TrimSpace(a.output.String()), "\n")
-	if last := lines[len(lines)-1]; !strings.Contains(last, a.lease) || !strings.Contains(last, text) {
-		t.Errorf("last line of the instance: want the name of its Lease and %q, got %q", text, last)
+	if last := lines[len(lines)-1]; !containsAll(last, texts) {
+		t.Errorf("last line of the instance: want %q, got %q", texts, last)
 	}
 }
 
-// expectNoRun fails the test if the apply is still in progress.
-func (a *applying) expectNoRun(t *testing.T) {
+// eventuallyNoRun waits until the apply has ended.
+func (a *applying) eventuallyNoRun(t *testing.T) {
 	t.Helper()
 
 	pid, err := os.ReadFile(filepath.Join(string(a.e), "pid"))
@@ -91,28 +91,38 @@ func (a *applying) expectNoRun(t *testing.T) {
 		t.Fatalf("cannot read evidence: %v", err)
 	}
 
-	if !isEnded(strings.TrimSpace(string(pid))) {
-		t.Error("the apply is still in progress")
-	}
+	eventually(t, func() error {
+		if !isEnded(strings.TrimSpace(string(pid))) {
+			return errors.New("the apply is still in progress")
+		}
+
+		return nil
+	})
 }
 
-// TestHangingAPIServer delays all requests of an instance without limit in the middle of
-// an apply. At the renew deadline the CLI is interrupted, saves its state and releases its
-// lock.
+// TestHangingAPIServer delays all requests of an instance without limit in the middle of an apply. At the
+// renew deadline the CLI is interrupted, saves its state and releases its lock. The instance goes on with
+// the same session when the API server answers.
 func TestHangingAPIServer(t *testing.T) {
 	t.Parallel()
 
 	a := startApplying(t, withInterruptibleLease())
 	a.proxy.become(hang)
-	a.expectGivenUp(t, "could not be renewed")
-	a.expectNoRun(t)
+	a.eventuallyNoRun(t)
 	expectUnlocked(t, a.c, a.ws, a.namespace, a.suffix)
 	expectExists(t, a.c, stateSecret(a.ws, a.namespace, a.suffix))
+
+	a.proxy.become(transparent)
+	a.e.write(t, "gate", "")
+	expectReady(t, a.c, a.ws)
+
+	if after := a.c.sessionOf(t, a.ws); after.GetName() != a.session.GetName() || !a.Running() {
+		t.Errorf("want the instance to go on with session %q, got %q", a.session.GetName(), after.GetName())
+	}
 }
 
 // TestOutageEndsBeforeRun delays requests until an instance, which drains, has begun to interrupt
-// an apply that does not end. Then they arrive. The Lease is released after the apply has
-// ended.
+// an apply that does not end. Then they arrive. The session ends after the apply has ended.
 func TestOutageEndsBeforeRun(t *testing.T) {
 	t.Parallel()
 
@@ -122,14 +132,12 @@ func TestOutageEndsBeforeRun(t *testing.T) {
 	ends := make(chan struct{})
 	a.proxy.become(late(ends))
 
-	l := newLease(leaseNamespace, a.lease)
-
 	eventually(t, func() error {
-		a.c.get(t, l)
+		a.c.get(t, a.session)
 
 		// A second after the renew deadline.
-		if since := time.Since(l.Spec.RenewTime.Time); since < 5*time.Second {
-			return errors.Errorf("the Lease was renewed %s ago", since)
+		if since := time.Since(a.session.Spec.RenewTime.Time); since < 5*time.Second {
+			return errors.Errorf("the session was renewed %s ago", since)
 		}
 
 		return nil
@@ -137,143 +145,98 @@ func TestOutageEndsBeforeRun(t *testing.T) {
 	close(ends)
 
 	eventually(t, func() error {
-		a.c.get(t, l)
+		a.c.get(t, a.session)
 
-		if have := holder(l); have != "" {
-			return errors.Errorf("the Lease is held by %q", have)
+		if have := holder(a.session); have != "" {
+			return errors.Errorf("the session is held by %q", have)
 		}
 
 		return nil
 	})
-	a.expectNoRun(t)
-	a.expectGivenUp(t, "could not be renewed")
+	a.eventuallyNoRun(t)
 }
 
-// TestDisturbedLease disturbs the Lease of an instance that does not reach the API server
-// for a moment, in one way after the other. A standby takes it only when the instance is dead.
-func TestDisturbedLease(t *testing.T) {
+// TestDisturbedSession disturbs the session of an instance in the middle of an apply, which does not
+// reach the API server for a moment. Another instance takes the Workspace only when the first one has no run.
+func TestDisturbedSession(t *testing.T) {
 	t.Parallel()
 
 	cases := map[string]struct {
 		reason  string
-		disturb func(t *testing.T, c *cluster, name string)
+		disturb func(t *testing.T, a *applying)
+		over    bool
 	}{
 		"Deleted": {
-			reason:  "A Lease that is gone does not say that its holder is.",
-			disturb: func(t *testing.T, c *cluster, name string) { t.Helper(); c.remove(t, newLease(leaseNamespace, name)) },
+			reason: "A Lease that is gone does not say that its process is. That one learns that its session is over.",
+			disturb: func(t *testing.T, a *applying) {
+				t.Helper()
+				a.c.remove(t, newLease(a.session.GetNamespace(), a.session.GetName()))
+			},
+			over: true,
 		},
 		"Emptied": {
-			reason: "It was not its holder that released it.",
-			disturb: func(t *testing.T, c *cluster, name string) {
+			reason: "It was not its process that ended it.",
+			disturb: func(t *testing.T, a *applying) {
 				t.Helper()
-				c.patch(t, newLease(leaseNamespace, name), map[string]any{"spec": map[string]any{"holderIdentity": ""}})
+				a.c.patch(t, newLease(a.session.GetNamespace(), a.session.GetName()), map[string]any{"spec": map[string]any{"holderIdentity": ""}})
 			},
 		},
-		"Restored": {
-			reason: "Another instance had released the Lease of the backup.",
-			disturb: func(t *testing.T, c *cluster, name string) {
+		"Older": {
+			reason: "It is not the Lease that its process has renewed.",
+			disturb: func(t *testing.T, a *applying) {
 				t.Helper()
-				c.patch(t, newLease(leaseNamespace, name), map[string]any{
-					"metadata": map[string]any{"annotations": map[string]any{
-						"terraform.crossplane.io/holders":     "old_one",
-						"terraform.crossplane.io/released-by": "old_one",
-					}},
-					"spec": map[string]any{"holderIdentity": "", "leaseTransitions": 0},
-				})
+				a.c.patch(t, newLease(a.session.GetNamespace(), a.session.GetName()), map[string]any{"spec": map[string]any{"leaseTransitions": 0}})
 			},
+			over: true,
 		},
 	}
-
-	a := startApplying(t, withSteadyLease())
-	who := expectLeaseHeld(t, a.c, leaseNamespace, a.lease)
-
-	var reads atomic.Int32
-
-	p := startProxy(t, a.c, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/leases/"+a.lease) && strings.Contains(r.UserAgent(), "leader-election") {
-			reads.Add(1)
-		}
-
-		next.ServeHTTP(w, r)
-	})
-	startInstance(t, a.c, withShard(strings.TrimPrefix(a.lease, leaseName+"-")), withSteadyLease(), withKubeconfig(p.kubeconfig))
 
 	for name, tc := range cases {
-		expectMore := func(n int32) {
-			t.Helper()
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-			from := reads.Load()
+			a := startApplying(t, withSteadyLease())
+			other := unique("shard")
+			b := startInstance(t, a.c, withShard(other), withSteadyLease())
 
-			eventually(t, func() error {
-				if !isHolder(t, a.c, a.lease, who, "") {
-					t.Fatalf("%s: %s\nthe Lease was taken by another instance", name, tc.reason)
-				}
+			a.c.relabel(t, a.ws, other)
+			expectEvent(t, a.c, a.ws, "WaitingForOwner", "shard "+a.shard)
+			a.proxy.become(refuseAll)
+			tc.disturb(t, a)
+			a.proxy.become(transparent)
 
-				if reads.Load() < from+n {
-					return errors.New("the standby has not read the Lease")
-				}
-
-				return nil
-			})
-		}
-
-		expectMore(1)
-		a.proxy.become(refuseAll)
-		tc.disturb(t, a.c, a.lease)
-		expectMore(2)
-		a.proxy.become(transparent)
-		eventually(t, func() error {
-			if !isHolder(t, a.c, a.lease, who, "") {
-				t.Fatalf("%s: %s\nthe Lease was taken by another instance", name, tc.reason)
+			if tc.over {
+				a.expectGivenUp(t, a.session.GetName(), "deleted or put back")
+				a.eventuallyNoRun(t)
+			} else {
+				expectNotServedBy(t, b, a.ws)
+				expectLeaseHeld(t, a.c, a.session.GetNamespace(), a.session.GetName())
+				expectRenewals(t, a.c, a.session.GetName(), 3)
 			}
 
-			if !isHolder(t, a.c, a.lease, who) {
-				return errors.New("the Lease has no holder")
-			}
-
-			return nil
+			a.e.write(t, "gate", "")
+			a.c.request(t, a.ws)
+			expectServedBy(t, b, a.ws)
+			expectReady(t, a.c, a.ws)
 		})
-		expectRenewals(t, a.c, a.lease, 3)
-
-		if !a.Running() {
-			t.Fatalf("%s: %s\nthe instance has ended", name, tc.reason)
-		}
 	}
-
-	a.e.write(t, "gate", "")
-	expectReady(t, a.c, a.ws)
 }
 
-// TestRestoredLease puts back the Lease of an earlier incarnation. The instance sees that
-// it does not hold its Lease, and ends.
+// TestRestoredLease puts back the Lease of the leader election. The instance sees that another one is elected,
+// and ends as after SIGTERM.
 func TestRestoredLease(t *testing.T) {
 	t.Parallel()
 
-	a := startApplying(t, withInterruptibleLease())
-	a.c.patch(t, newLease(leaseNamespace, a.lease), map[string]any{"spec": map[string]any{"holderIdentity": "old_one"}})
-	a.expectGivenUp(t, "old_one")
-	a.expectNoRun(t)
+	a := startApplying(t, withInterruptibleLease(), withArgs("--shutdown-grace=1s"))
+	lease := leaseName + "-" + a.shard
+	a.c.patch(t, newLease(leaseNamespace, lease), map[string]any{"spec": map[string]any{"holderIdentity": "old_one"}})
+	a.expectGivenUp(t, lease, "old_one")
+	a.eventuallyNoRun(t)
 	expectUnlocked(t, a.c, a.ws, a.namespace, a.suffix)
 
-	l := newLease(leaseNamespace, a.lease)
-	a.c.get(t, l)
-
-	if have := holder(l); have != "old_one" {
-		t.Errorf("holder of the Lease: want it to be left alone, got %q", have)
+	if a.c.get(t, a.session); holder(a.session) != "" {
+		t.Errorf("want the session to have ended, but it is held by %q", holder(a.session))
 	}
-}
-
-// isHolder says whether one of the supplied instances holds the Lease. The empty identity
-// stands for a missing Lease and for one without a holder.
-func isHolder(t *testing.T, c *cluster, name string, identities ...string) bool {
-	t.Helper()
-
-	l := newLease(leaseNamespace, name)
-	if err := c.kube.Get(t.Context(), client.ObjectKeyFromObject(l), l); client.IgnoreNotFound(err) != nil {
-		t.Fatalf("cannot get Lease %q: %v", name, err)
-	}
-
-	return slices.Contains(identities, holder(l))
 }
 
 // hang never answers. It reads the body first: only then does the server notice that the
@@ -302,7 +265,7 @@ func refuseAll(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError)
 }
 
-// TestOtherLeaseNamespace starts an instance with another namespace for its Lease. It takes
+// TestOtherLeaseNamespace starts an instance with another namespace for its Leases. It takes
 // over from the one before when that is dead.
 func TestOtherLeaseNamespace(t *testing.T) {
 	t.Parallel()
@@ -333,13 +296,13 @@ func testUnshardedOutage(t *testing.T, c *cluster) {
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "outage"))
 	ws, e := c.createGated(t, namespacedScope, ns, withConfig(cfg))
 
-	l := newLease(ns, leaseName)
+	l := c.sessionOf(t, ws)
 
 	eventually(t, func() error {
 		c.get(t, l)
 
 		if have := ptr.Deref(l.Spec.LeaseDurationSeconds, 0); have != 60 {
-			return errors.Errorf("duration of the Lease during an apply: want 60 seconds, got %d", have)
+			return errors.Errorf("duration of the session during an apply: want 60 seconds, got %d", have)
 		}
 
 		return nil
@@ -348,7 +311,7 @@ func testUnshardedOutage(t *testing.T, c *cluster) {
 	p.become(refuseAll)
 	eventually(t, func() error {
 		if since := time.Since(l.Spec.RenewTime.Time); since < 6*time.Second {
-			return errors.Errorf("the Lease was renewed %s ago", since)
+			return errors.Errorf("the session was renewed %s ago", since)
 		}
 
 		return nil
@@ -360,15 +323,22 @@ func testUnshardedOutage(t *testing.T, c *cluster) {
 
 	// It is idle now, and does not end.
 	expectIdle(t, i, namespacedScope)
+	c.get(t, l)
 	p.become(refuseAll)
 	eventually(t, func() error {
-		if !strings.Contains(i.output.String(), "Pausing until") {
-			return errors.New("the instance does not pause")
+		if since := time.Since(l.Spec.RenewTime.Time); since < 6*time.Second {
+			return errors.Errorf("the session was renewed %s ago", since)
 		}
 
 		return nil
 	})
 	p.become(transparent)
 	c.request(t, ws)
+	expectReady(t, c, ws)
+
+	if after := c.sessionOf(t, ws); after.GetName() != l.GetName() {
+		t.Errorf("want the instance to go on with session %q, got %q", l.GetName(), after.GetName())
+	}
+
 	i.stop(t)
 }

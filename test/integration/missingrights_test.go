@@ -44,7 +44,7 @@ func inBothRoles() []string { return []string{roleEverywhere, roleLeases} }
 // missingRights has a row for each right in cluster/deploy/common.
 func missingRights() map[string]missingRight {
 	return map[string]missingRight{
-		"provider-terraform: get workspaces":               {lacks: blocked(inLog("Reconciler error"))},
+		"provider-terraform: get workspaces":               {lacks: blind},
 		"provider-terraform: list workspaces":              {starts: unready, group: "list"},
 		"provider-terraform: watch workspaces":             {starts: unwatched, group: "watch"},
 		"provider-terraform: update workspaces":            {lacks: blocked(inSynced("cannot update managed resource", `cannot update resource "workspaces"`))},

@@ -26,7 +26,7 @@ func TestRelabelReady(t *testing.T) {
 	expectReady(t, c, ws)
 
 	c.relabel(t, ws, two)
-	expectClaimed(t, c, ws, leaseName+"-"+two)
+	expectNoClaim(t, c, ws)
 	expectReady(t, c, c.createWorkspace(t, namespacedScope, ns, inShard(two), withConfig(cfg), withModule(moduleFile(t, "outputs.tf"))))
 	expectIdle(t, b, namespacedScope)
 

@@ -34,8 +34,7 @@ func TestRequests(t *testing.T) {
 	expectReady(t, c, ws)
 
 	want := map[string]int{
-		"PATCH workspaces/status":   1, // The claim.
-		"GET workspaces":            1,
+		"PATCH workspaces/status":   1, // The claim. Its answer is what is reconciled.
 		"POST providerconfigusages": 1,
 		"POST events":               1, // What was created.
 		"PUT workspaces":            1, // External name, finalizer, and that creation begins.

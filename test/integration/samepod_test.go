@@ -7,21 +7,11 @@ package integration
 import (
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
-
-	coordinationv1 "k8s.io/api/coordination/v1"
-	"k8s.io/utils/ptr"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/incarnation"
 )
 
 // withLongLease gives the instance a Lease that does not expire during a test.
@@ -30,8 +20,8 @@ func withLongLease() instanceOption {
 }
 
 // TestSamePod kills a shard in the middle of an apply, and starts it again in the same pod. No child
-// of it goes on. The next one takes the Lease before it expires, and the lock that it finds on the
-// state.
+// of it goes on. The next one ends its session before that expires, and removes the lock that it finds on
+// the state.
 func TestSamePod(t *testing.T) {
 	t.Parallel()
 
@@ -74,86 +64,23 @@ func TestSamePod(t *testing.T) {
 	<-reached
 	expectLeaseHeld(t, c, ns, lockOf(ws, suffix))
 
-	before := newLease(leaseNamespace, leaseName+"-"+shard)
-	a.freeze(t, c, before)
+	before := c.sessionOf(t, ws)
 	a.kill(t)
 
 	b := startInstance(t, c, append(opts, withRoot(a.root))...)
-	after := expectTaken(t, c, before)
-
-	if expiry := before.Spec.RenewTime.Add(time.Duration(ptr.Deref(before.Spec.LeaseDurationSeconds, 0)) * time.Second); !after.Spec.RenewTime.Time.Before(expiry) {
-		t.Errorf("the Lease was taken at %s, and had expired at %s", after.Spec.RenewTime, expiry)
-	}
-
 	expectEvent(t, c, ws, "RemovedOrphanLock")
 	expectReady(t, c, ws)
 	expectServedBy(t, b, ws)
 	expectUnlocked(t, c, ws, ns, suffix)
 
+	if c.get(t, before); holder(before) != "" {
+		t.Errorf("want the session of the dead process to have ended, but it is held by %q", holder(before))
+	}
+
 	c.request(t, ready)
 	expectServedBy(t, b, ready)
 	expectReady(t, c, ready)
 	expectDone(t, e, "created")
-}
-
-// expectTaken waits until another instance holds the Lease than before.
-func expectTaken(t *testing.T, c *cluster, before *coordinationv1.Lease) *coordinationv1.Lease {
-	t.Helper()
-
-	l := newLease(before.GetNamespace(), before.GetName())
-
-	eventually(t, func() error {
-		c.get(t, l)
-
-		if have := holder(l); have == "" || have == holder(before) {
-			return errors.Errorf("the Lease is held by %q", have)
-		}
-
-		return nil
-	})
-
-	return l
-}
-
-// freeze stops the process at a moment when it has noted the version of its Lease. Between the write
-// and the note there would be no proof. It reads the Lease.
-func (i *instance) freeze(t *testing.T, c *cluster, l *coordinationv1.Lease) {
-	t.Helper()
-
-	// A write may have been on its way when the process was stopped.
-	const enough = 3
-
-	looks := 0
-
-	eventually(t, func() error {
-		i.signal(t, syscall.SIGSTOP)
-
-		c.get(t, l)
-
-		records, err := filepath.Glob(filepath.Join(incarnation.Dir, "*"+holder(l)))
-		if err != nil || len(records) != 1 {
-			t.Fatalf("records of %q: %q, %v", holder(l), records, err)
-		}
-
-		noted, err := os.ReadFile(records[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if strings.Contains(string(noted), string(l.GetUID())+"/"+l.GetResourceVersion()) {
-			if looks++; looks < enough {
-				return errors.New("the process was stopped just now")
-			}
-
-			return nil
-		}
-
-		looks = 0
-
-		i.signal(t, syscall.SIGCONT)
-
-		return errors.Errorf("the process has noted %q, and not the version %s of its Lease", noted, l.GetResourceVersion())
-	})
 }
 
 // TestSamePodWithoutProof starts an instance while its predecessor, or a run of it, may be alive.
@@ -190,41 +117,25 @@ func TestSamePodWithoutProof(t *testing.T) {
 			cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "without-proof"))
 			ws, e := c.createGated(t, namespacedScope, ns, inShard(shard), withConfig(cfg))
 
-			l := newLease(leaseNamespace, leaseName+"-"+shard)
-			who := expectLeaseHeld(t, c, l.GetNamespace(), l.GetName())
-			a.freeze(t, c, l)
+			l := c.sessionOf(t, ws)
+			a.signal(t, syscall.SIGSTOP)
 			tc.end(t, a)
 
-			var reads atomic.Int32
+			b := startInstance(t, c, withShard(shard), withLongLease(), withRoot(a.root))
+			expectServing(t, b, "/readyz")
 
-			// The proxy must not read l, which the test reads again meanwhile.
-			path := "/leases/" + l.GetName()
+			if runs := b.runs.of(string(ws.GetUID())); len(runs) > 0 {
+				t.Errorf("%s\nthe next instance ran the CLI: %v", tc.reason, runs)
+			}
 
-			p := startProxy(t, c, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-				if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, path) && strings.Contains(r.UserAgent(), "leader-election") {
-					reads.Add(1)
-				}
+			if c.get(t, l); holder(l) == "" {
+				t.Fatalf("%s\nthe session was ended by another instance", tc.reason)
+			}
 
-				next.ServeHTTP(w, r)
-			})
-			b := startInstance(t, c, withShard(shard), withLongLease(), withRoot(a.root), withKubeconfig(p.kubeconfig))
-
-			eventually(t, func() error {
-				if !isHolder(t, c, l.GetName(), who) {
-					t.Fatalf("%s\nthe Lease was taken by another instance", tc.reason)
-				}
-
-				// Every read could have been followed by a write.
-				if n := reads.Load(); n < 4 {
-					return errors.Errorf("the next instance has read the Lease %d times", n)
-				}
-
-				return nil
-			})
-
-			c.get(t, l)
+			// A process that starts later finds the proof.
+			b.stop(t)
 			tc.prove(t, a, e)
-			expectTaken(t, c, l)
+			b = startInstance(t, c, withShard(shard), withLongLease(), withRoot(a.root))
 			expectReady(t, c, ws)
 			expectServedBy(t, b, ws)
 		})

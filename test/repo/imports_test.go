@@ -107,7 +107,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/shard/...",
-			to:   []string{"apis/common/v1beta1", "internal/listing", "internal/periodic", "internal/shard", "internal/shard/lease"},
+			to:   []string{"apis/common/v1beta1", "internal/listing", "internal/periodic", "internal/shard", "internal/shard/session"},
 			why:  "sharding is read, tested and switched off in one place",
 		},
 		{
@@ -374,7 +374,7 @@ import (
 			tree: tree{
 				"internal/shard/id.go": `package shard
 import _ "sigs.k8s.io/controller-runtime/pkg/client"`,
-				"internal/shard/lease/lease.go": `package lease
+				"internal/shard/session/session.go": `package session
 import (
 	_ "sigs.k8s.io/controller-runtime/pkg/client"
 	_ "` + module + `/internal/shard/claim"
@@ -382,7 +382,7 @@ import (
 			},
 			want: []string{
 				"internal/shard/id.go:2: imports sigs.k8s.io/controller-runtime/pkg/client: the instance of a Workspace is a pure function, the same on every instance",
-				"internal/shard/lease/lease.go:4: imports internal/shard/claim: sharding is read, tested and switched off in one place",
+				"internal/shard/session/session.go:4: imports internal/shard/claim: sharding is read, tested and switched off in one place",
 			},
 		},
 		"NewPackage": {

@@ -21,9 +21,8 @@ type Ownership struct {
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
 
-	// Claim names the instance that may run the CLI for the Workspace. The claim of an
-	// instance that died stays until another one takes the Workspace. An instance that
-	// serves all Workspaces writes no claim, and does not remove that of a dead one.
+	// Claim names the session of the instance that may run the CLI for the Workspace. The
+	// claim of a session that has ended stays until the Workspace is claimed again.
 	// +optional
 	Claim *Claim `json:"claim,omitempty"`
 
@@ -85,21 +84,35 @@ func (o *Ownership) For(uid types.UID) *Ownership {
 // TakenBy says whether now, which was read later than this ownership, has the claim of
 // another instance: this one must not write the status any more.
 func (o *Ownership) TakenBy(now Ownership) bool {
-	return now.Claim != nil && (o.Claim == nil || *now.Claim != *o.Claim)
+	return now.Claim != nil && (o.Claim == nil || !now.Claim.Same(*o.Claim))
 }
 
-// A Claim names one incarnation of one instance of the provider.
+// A Claim names the session of one process of the provider.
 type Claim struct {
-	// Namespace of the Lease that the instance holds.
+	// Namespace of the Lease of the session.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// Lease is the name of the Lease that the instance holds.
+	// Lease is the name of the Lease of the session. No other session has the same.
 	// +optional
 	Lease string `json:"lease,omitempty"`
 
-	// Holder is the identity under which this incarnation of the instance holds the
-	// Lease. No other incarnation has the same.
+	// Holder is the identity of the process: the name of its host, and a random part.
 	// +optional
 	Holder string `json:"holder,omitempty"`
+
+	// Instance is what the process serves: the name of its shard, its range or its mode.
+	// +optional
+	Instance string `json:"instance,omitempty"`
+
+	// LongestSeconds is the longest time for which the session may live without a
+	// renewal. It counts if the Lease is gone.
+	// +optional
+	LongestSeconds int64 `json:"longestSeconds,omitempty"`
+}
+
+// Same says whether both claims name the same session. The other fields may be missing:
+// older CustomResourceDefinitions do not keep them.
+func (c Claim) Same(o Claim) bool {
+	return c.Namespace == o.Namespace && c.Lease == o.Lease && c.Holder == o.Holder
 }

@@ -8,10 +8,9 @@
 // The way of a Workspace:
 //
 //  1. An event, or the end of a delay, adds it to the work queue (schedule.NewQueue).
-//  2. The drain passes it on unless this instance is stopping or paused.
-//  3. The claim.Reconciler reads it. A shard claims it, and passes it on once it holds the claim. An
-//     unsharded instance passes it on if no live instance has claimed it. If step 4 would not pass it
-//     on, and it has no claim, the instance does not read it from the API server.
+//  2. The drain passes it on unless this instance is stopping.
+//  3. The claim.Reconciler reads it from the cache. If a live instance has claimed it, it waits. If
+//     step 4 would not pass it on, nothing else happens. Otherwise it is claimed and passed on.
 //  4. The schedule.Reconciler passes it on if there is something to do now (Policy.Decide).
 //  5. The managed.Reconciler of crossplane-runtime calls Connect, which gathers the inputs and makes
 //     a plan, unless the last observation still holds or the Workspace is being deleted. Observe
@@ -68,10 +67,6 @@ type Options struct {
 	// ServedByOtherBefore says whether another instance, not an earlier incarnation of this one, may
 	// have served a Workspace before: this one took it with another claim, or without any.
 	ServedByOtherBefore func(o client.Object) bool
-
-	// Served returns when the previous instance last served the Workspaces that this one finds at
-	// its start, or zero if that is not known.
-	Served func() time.Time
 
 	// PollJitter is the largest time by which a poll is delayed or advanced.
 	PollJitter time.Duration
@@ -194,7 +189,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 	return errors.Wrapf(builder.ControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(co).
-		Watches(kind.Object, schedule.NewEventHandler(records, slots, o.Left, o.Served, o.ClaimChanged)).
+		Watches(kind.Object, schedule.NewEventHandler(records, slots, o.Left, o.ClaimChanged)).
 		Complete(o.WithClaims(schedule.NewReconciler(r, policy, records, slots, o.Left, log), kind)), "cannot set up controller %s", name)
 }
 

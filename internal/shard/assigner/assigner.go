@@ -34,7 +34,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
 // LeaseName is the name of the Lease of the assigner.
@@ -71,9 +71,9 @@ const resync = 10 * time.Minute
 // forgetInterval is how often the Leases of shards that are gone are deleted.
 const forgetInterval = 10 * time.Minute
 
-// Leases is a lease.Observer.
+// Leases is a session.Observer.
 type Leases interface {
-	Shards() (map[string]lease.Presence, bool)
+	Shards() (map[string]session.Presence, bool)
 }
 
 // Metrics counts what the assigner does.

@@ -31,7 +31,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/listing"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 	"github.com/crossplane-contrib/provider-terraform/test/background"
@@ -41,10 +41,10 @@ import (
 // stubLeases are the shards. One that is held was seen to renew its Lease.
 type stubLeases struct {
 	mu     sync.Mutex
-	shards map[string]lease.Presence
+	shards map[string]session.Presence
 }
 
-func (l *stubLeases) Shards() (map[string]lease.Presence, bool) {
+func (l *stubLeases) Shards() (map[string]session.Presence, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
@@ -56,11 +56,11 @@ func (l *stubLeases) set(held bool, names ...string) {
 	defer l.mu.Unlock()
 
 	if l.shards == nil {
-		l.shards = map[string]lease.Presence{}
+		l.shards = map[string]session.Presence{}
 	}
 
 	for _, name := range names {
-		l.shards[name] = lease.Presence{Alive: held, Renewed: held}
+		l.shards[name] = session.Presence{Alive: held, Renewed: held}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
 // Members are the names of the shards that Workspaces are assigned to, in order.
@@ -48,7 +48,7 @@ func NewRoster(grace time.Duration) *Roster {
 
 // Update returns the members, and for how long the other shards have been away. shards are those
 // that have a Lease.
-func (r *Roster) Update(shards map[string]lease.Presence, now time.Time) (m Members, gone map[string]time.Duration) {
+func (r *Roster) Update(shards map[string]session.Presence, now time.Time) (m Members, gone map[string]time.Duration) {
 	gone = map[string]time.Duration{}
 
 	for name, p := range shards {

@@ -5,9 +5,9 @@
 // Package claim makes sure that at most one instance works on a Workspace.
 //
 // Labels say which instance is to serve a Workspace. They may change at any time, also during a
-// run, and each instance sees the change at a different time. A claim says which instance may work
-// on the Workspace now. It names one incarnation of one instance, and it passes to another instance
-// only when its holder releases it or is dead. The claim is in the status of the Workspace:
+// run, and each instance sees the change at a different time. A claim says which process may work
+// on the Workspace now. It names the session of that process, and another process replaces it
+// only when that one has released it or its session has ended. The claim is in the status of the Workspace:
 // manifests, backups and copies may contain labels and annotations of an earlier time or of another
 // object, but they do not write the status. [Decide] contains the rules, without I/O. The tests of
 // this package explore all states of a model that follows the rules.
@@ -15,8 +15,6 @@ package claim
 
 import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
@@ -33,7 +31,7 @@ type Object interface {
 	SetOwnership(o commonv1beta1.Ownership)
 }
 
-// A Claim names one incarnation of one instance. The zero value names none.
+// A Claim names the session of one process. The zero value names none.
 type Claim = commonv1beta1.Claim
 
 // Of returns the claim on a Workspace, or the zero value if there is none. An incomplete claim
@@ -46,15 +44,4 @@ func Of(o Object) Claim {
 	}
 
 	return *c
-}
-
-// Changed returns a predicate that accepts updates in which the claim on a Workspace changes.
-// Other changes of the status require no new decision.
-func Changed() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, wasWorkspace := e.ObjectOld.(Object)
-		after, isWorkspace := e.ObjectNew.(Object)
-
-		return wasWorkspace && isWorkspace && Of(before) != Of(after)
-	}}
 }

@@ -17,7 +17,7 @@ import (
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
 // owned returns a Workspace with the supplied ownership in its status.
@@ -81,7 +81,7 @@ func TestOf(t *testing.T) {
 			t.Parallel()
 
 			c := Of(owned(tc.status))
-			if diff := cmp.Diff(tc.want, want{Claim: c, Host: lease.HostOf(c.Holder)}); diff != "" {
+			if diff := cmp.Diff(tc.want, want{Claim: c, Host: session.HostOf(c.Holder)}); diff != "" {
 				t.Errorf("%s\nOf(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -104,7 +104,7 @@ func TestChanged(t *testing.T) {
 		before, after client.Object
 		want          bool
 	}{
-		"Taken":     {reason: "The instance can begin its work.", before: owned(nil), after: claimed("host-0_5ad8"), want: true},
+		"Taken":     {reason: "This instance has taken it, and has begun its work.", before: owned(nil), after: claimed("host-0_5ad8")},
 		"Released":  {reason: "An instance that waits can take it.", before: claimed("host-0_5ad8"), after: owned(nil), want: true},
 		"Other":     {reason: "Another instance has claimed it.", before: claimed("host-0_5ad8"), after: claimed("host-1_1f33"), want: true},
 		"Status":    {reason: "Instances write the status all the time during their work.", before: claimed("host-0_5ad8"), after: told},
@@ -112,11 +112,13 @@ func TestChanged(t *testing.T) {
 		"NoClaims":  {reason: "Objects of other kinds have no claim.", before: &corev1.Secret{}, after: &corev1.Secret{}},
 	}
 
+	c := &Claims{me: Claim{Namespace: "ns", Lease: "lease-a", Holder: "host-0_5ad8"}}
+
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			if got := Changed().Update(event.UpdateEvent{ObjectOld: tc.before, ObjectNew: tc.after}); got != tc.want {
+			if got := c.Changed().Update(event.UpdateEvent{ObjectOld: tc.before, ObjectNew: tc.after}); got != tc.want {
 				t.Errorf("%s\nChanged().Update(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})

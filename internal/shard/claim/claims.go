@@ -16,15 +16,17 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
 // releaseTimeout limits one attempt to release a claim.
@@ -35,13 +37,10 @@ const errCannotClaim = "cannot claim Workspace"
 // errNotKept is the error for a claim that was written and is missing.
 var errNotKept = errors.New("the API server does not keep status.ownership. Install the CustomResourceDefinitions of this version of the provider")
 
-// Leases is a lease.Observer, which describes the methods. Of the states of an instance, dead must be
-// right. Unknown and alive may be wrong.
-type Leases interface {
-	State(ctx context.Context, lease client.ObjectKey, identity string) lease.State
-	Namespace() string
-	Unsharded(ctx context.Context) lease.State
-	UnshardedHosts() []string
+// Sessions is a session.Observer, which describes the methods.
+type Sessions interface {
+	State(ctx context.Context, c Claim) session.State
+	OnEnd(fn func(lease client.ObjectKey))
 }
 
 // Locks reports the Workspaces on whose states this instance may have left a lock. Forget drops the
@@ -67,12 +66,15 @@ type Options struct {
 	// locks for the next instance.
 	Locks Locks
 
-	Recorder event.Recorder
+	Recorder xpevent.Recorder
 	Metrics  Metrics
+
+	// MayRun returns an error if no run may begin now: see session.Session.
+	MayRun func() error
 
 	// RetryPeriod is the time after which a Workspace that could not be claimed is tried again. One that
 	// another instance has claimed is checked again after five to ten times as long: its release is
-	// an event, and only the death of its holder is not.
+	// an event, and the end of its session puts it into the queue.
 	RetryPeriod time.Duration
 
 	// LongestRun is longer than any reconcile of a Workspace takes, except for a deletion, which may
@@ -81,50 +83,47 @@ type Options struct {
 	LongestRun time.Duration
 }
 
-// Claims are the claims of one instance, and what it knows of the claims of other instances. An
-// unsharded instance has none of its own, and only respects those of others.
+// Claims are the claims of one process, and what it knows of the claims of others.
 type Claims struct {
 	Options
 
 	id shard.ID
 
-	// me is the claim of this instance. It is the zero value unless the instance is sharded.
+	// me is the claim of this process. It is the zero value for one without a session.
 	me Claim
 
-	leases Leases
-	cache  client.Reader
-	kube   client.Client
+	sessions Sessions
+	cache    client.Reader
+	kube     client.Client
 
 	held  *holdings
 	queue workqueue.TypedRateLimitingInterface[ref]
 	waits *waits
 }
 
-// New returns the claims of the instance that serves id and holds its Lease with the supplied
-// identity. An unsharded instance claims nothing, and its identity is not used. The cache holds
-// the Workspaces that the instance is to serve. kube reads from the API server.
-func New(id shard.ID, identity string, leases Leases, cache client.Reader, kube client.Client, o Options) *Claims {
+// New returns the claims of a process that serves id, and claims with me. The zero value is for a
+// process without a session: it claims nothing, and only respects the claims of others. The cache holds
+// the Workspaces that the process is to serve. kube reads from the API server.
+func New(id shard.ID, me Claim, sessions Sessions, cache client.Reader, kube client.Client, o Options) *Claims {
 	c := &Claims{
-		Options: o,
-		id:      id,
-		leases:  leases,
-		cache:   cache,
-		kube:    kube,
-		queue:   workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[ref](100*time.Millisecond, 5*time.Second)),
-		waits:   newWaits(o.Metrics.ClaimsWaiting),
-	}
-
-	if c.sharded() {
-		c.me = Claim{Namespace: leases.Namespace(), Lease: id.LeaseName(), Holder: identity}
+		Options:  o,
+		id:       id,
+		me:       me,
+		sessions: sessions,
+		cache:    cache,
+		kube:     kube,
+		queue:    workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[ref](100*time.Millisecond, 5*time.Second)),
+		waits:    newWaits(o.Metrics.ClaimsWaiting),
 	}
 
 	c.held = newHoldings(func(r ref) { c.queue.Add(r) })
+	sessions.OnEnd(c.waits.ended)
 
 	return c
 }
 
 // Start releases claims on Workspaces that have left, until ctx is done. Claims that are not
-// released by then are released with the Lease.
+// released by then are released with the session.
 func (c *Claims) Start(ctx context.Context) error {
 	ctl, err := controller.NewTypedUnmanaged("claims", controller.TypedOptions[ref]{
 		SkipNameValidation: new(true),
@@ -146,11 +145,8 @@ func (c *Claims) Start(ctx context.Context) error {
 	return ctl.Start(ctx)
 }
 
-// NeedLeaderElection says that there is nothing to release before this instance holds its Lease.
-func (c *Claims) NeedLeaderElection() bool { return true }
-
-// sharded says whether this instance claims the Workspaces that it works on.
-func (c *Claims) sharded() bool { return c.id.Sharded() }
+// canRun says whether runs may begin now. The reason why not is in the log of the session.
+func (c *Claims) canRun() bool { return c.MayRun() == nil }
 
 // situation returns the Situation of the supplied Workspace, as read in o.
 func (c *Claims) situation(ctx context.Context, r ref, o Object) Situation {
@@ -161,82 +157,78 @@ func (c *Claims) situation(ctx context.Context, r ref, o Object) Situation {
 		Claimed: Of(o),
 	}
 
-	if s.Claimed != (Claim{}) && s.Claimed != s.Me {
-		s.Claimant = c.leases.State(ctx, client.ObjectKey{Namespace: s.Claimed.Namespace, Name: s.Claimed.Lease}, s.Claimed.Holder)
-	}
-
-	s.UnshardedPeer = lease.Dead
-	// No other action depends on it. A held Workspace needs no check: see take.
-	if !s.Holds && Decide(s) == Take {
-		s.UnshardedPeer = c.leases.Unsharded(ctx)
+	if s.Serves && s.Claimed != (Claim{}) && !s.Claimed.Same(c.me) {
+		s.Claimant = c.sessions.State(ctx, s.Claimed)
 	}
 
 	return s
 }
 
-// take writes the claim on a Workspace that was read as o. It returns false if the Workspace has
-// changed since, if an earlier claim on a Workspace of that name is not released yet, or if the
-// unsharded instance was faster.
-//
-// An unsharded instance first gets its Lease and then checks for claims. This instance first
-// writes its claim and then checks for that Lease. At least one of the two sees the other.
-func (c *Claims) take(ctx context.Context, r ref, o Object) (bool, error) {
-	// If the previous claim is from an earlier process with the same Lease, the disk and the run
-	// records still apply, unless it was a standby on another host: see PreviousHosts.
-	previous := Of(o)
-	previousWasOther := previous.Namespace != c.me.Namespace || previous.Lease != c.me.Lease
+// Changed returns a predicate that accepts updates in which the claim on a Workspace changes, unless it
+// becomes that of this process. Other changes of the status require no new decision.
+func (c *Claims) Changed() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, wasWorkspace := e.ObjectOld.(Object)
+		after, isWorkspace := e.ObjectNew.(Object)
 
-	if !c.held.add(r, o.GetUID(), previousWasOther) {
-		return false, nil
+		return wasWorkspace && isWorkspace && !Of(before).Same(Of(after)) && !Of(after).Same(c.me)
+	}}
+}
+
+// isOther says whether a Workspace with the supplied claim, or without one, may have been served by another
+// instance, and not by an earlier process of this one. The disk and the run records apply only to the
+// latter. Versions without claims served every Workspace, like an unsharded instance.
+func (c *Claims) isOther(previous Claim) bool {
+	if previous == (Claim{}) {
+		return c.id.Sharded()
 	}
-	defer c.held.end(r)
 
-	err := c.write(ctx, o)
+	return previous.Instance != c.me.Instance
+}
+
+// take writes the claim on an added Workspace that was read as o. It returns the Workspace with the claim,
+// or nil if the Workspace has changed since.
+func (c *Claims) take(ctx context.Context, r ref, o Object) (Object, error) {
+	taken, err := c.write(ctx, o)
 	if kerrors.IsConflict(err) {
-		err = c.conflicted(ctx, r, o, err)
+		taken, err = c.conflicted(ctx, r, o, err)
 	}
 
 	switch {
 	case kerrors.IsConflict(err), kerrors.IsNotFound(err):
 		c.held.refuse(r)
 
-		return false, nil
+		return nil, nil //nolint:nilnil // See above.
 	case isRefusal(err):
 		c.held.refuse(r)
 
-		return false, errors.Wrap(err, errCannotClaim)
+		return nil, errors.Wrap(err, errCannotClaim)
 	case err != nil:
 		c.held.doubt(r, o)
 
-		return false, errors.Wrap(err, errCannotClaim)
+		return nil, errors.Wrap(err, errCannotClaim)
 	}
 
 	c.held.accept(r)
 
-	if c.leases.Unsharded(ctx) != lease.Dead {
-		c.held.leave(r, "")
-
-		return false, nil
-	}
-
-	return true, nil
+	return taken, nil
 }
 
-// conflicted returns the supplied conflict of a write of the claim, or nil if the Workspace has that claim.
+// conflicted returns the supplied conflict of a write of the claim, or the Workspace if it has that claim.
 // client-go repeats a request if the answer has the header Retry-After, as that of a proxy may have. The
 // first request may have taken effect then, and the second one conflicts with it.
-func (c *Claims) conflicted(ctx context.Context, r ref, o Object, conflict error) error {
+func (c *Claims) conflicted(ctx context.Context, r ref, o Object, conflict error) (Object, error) {
 	latest, err := c.get(ctx, r)
 
 	switch {
 	case kerrors.IsNotFound(err):
-		return err
+		return nil, err
 	case err != nil:
-		return errors.Errorf("cannot find out whether Workspace is claimed: %v", err) // The cause must not count as the result of the write.
-	case latest.GetUID() == o.GetUID() && Of(latest) == c.me:
-		return nil
+		return nil, errors.Errorf("cannot find out whether Workspace is claimed: %v", err) // The cause must not count as the result of the write.
+	case latest.GetUID() == o.GetUID() && Of(latest).Same(c.me):
+		return latest, nil
 	default:
-		return conflict
+		return nil, conflict
 	}
 }
 
@@ -246,35 +238,27 @@ func isRefusal(err error) bool {
 	return errors.Is(err, errNotKept) || kerrors.IsForbidden(err) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err)
 }
 
-// write writes the claim of this instance on a Workspace, if the Workspace is unchanged since o.
-func (c *Claims) write(ctx context.Context, o Object) error {
+// write writes the claim of this process on a Workspace, if the Workspace is unchanged since o. It returns
+// the Workspace as it is then.
+func (c *Claims) write(ctx context.Context, o Object) (Object, error) {
 	own, claim := o.GetOwnership(), c.me
 
 	previous := Of(o)
-	if host := lease.HostOf(previous.Holder); previous != c.me && host != "" {
+	if host := session.HostOf(previous.Holder); !previous.Same(c.me) && host != "" {
 		own.PreviousHosts = addHost(own.PreviousHosts, host)
-	}
-
-	// An unsharded instance claims nothing, so that only its Lease names its host. When another
-	// instance takes the Workspace, the unsharded one is dead.
-	for _, host := range c.leases.UnshardedHosts() {
-		if !slices.Contains(own.PreviousHosts, host) {
-			own.PreviousHosts = append(own.PreviousHosts, host)
-		}
 	}
 
 	own.Claim, own.ClaimedAt = &claim, new(metav1.Now())
 
 	written, err := c.patch(ctx, o, own)
-	if err == nil && Of(written) != c.me {
+	if err == nil && !Of(written).Same(c.me) {
 		err = errNotKept
 	}
 
-	return err
+	return written, err
 }
 
-// maxHosts is the number of claimants whose hosts are remembered, beside those of unsharded
-// instances.
+// maxHosts is the number of claimants whose hosts are remembered.
 const maxHosts = 5
 
 // addHost returns a list of hosts with one more in front: the latest host is first.
@@ -308,16 +292,16 @@ func (c *Claims) Abandoned(o client.Object) ([]string, time.Time) {
 
 	hosts := ws.GetOwnership().PreviousHosts
 
-	// An instance that claims nothing works only on Workspaces that no live instance has claimed.
-	if host := lease.HostOf(Of(ws).Holder); !c.sharded() && host != "" {
+	// A process without a session works only on Workspaces that no live one has claimed.
+	if host := session.HostOf(Of(ws).Holder); c.me == (Claim{}) && host != "" {
 		hosts = append(hosts, host)
 	}
 
 	return hosts, c.holding(o).taken
 }
 
-// ServedByOtherBefore says whether a Workspace had the claim of another instance, or none, before
-// this instance took it. It is false in an unsharded instance, which takes none.
+// ServedByOtherBefore says whether another instance may have served a Workspace before this process took
+// it.
 func (c *Claims) ServedByOtherBefore(o client.Object) bool { return c.holding(o).previousWasOther }
 
 // holding returns that of a Workspace, or the zero value if this instance does not hold it.
@@ -338,17 +322,10 @@ func (c *Claims) Left(o client.Object) {
 	c.waits.forget(r)
 
 	// The release of a held Workspace drops the record of its failed runs, after it has read it. No
-	// release follows for a Workspace that is not held. All Workspaces of an unsharded instance are of
-	// that kind, and leave the cache only when they are deleted.
+	// release follows for a Workspace that is not held.
 	if !c.held.leave(r, o.GetUID()) {
 		c.Locks.Forget(o.GetUID())
 	}
-}
-
-// Released ends the wait of a Workspace whose claim is gone. An unsharded instance calls it if there is
-// nothing to do: then no Reconciler sees the Workspace.
-func (c *Claims) Released(o client.Object) {
-	c.handedOff(c.refOf(o), Situation{Me: c.me})
 }
 
 // release releases a Workspace that has left, unless work on it is in progress.
@@ -391,7 +368,7 @@ func (c *Claims) settle(ctx context.Context, o Object) error {
 		return nil
 	}
 
-	err := c.write(ctx, o)
+	_, err := c.write(ctx, o)
 	if kerrors.IsConflict(err) || kerrors.IsNotFound(err) || errors.Is(err, errNotKept) {
 		return nil
 	}
@@ -407,7 +384,7 @@ func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
 		return client.IgnoreNotFound(err)
 	}
 
-	if o.GetUID() != uid || Of(o) != c.me {
+	if o.GetUID() != uid || !Of(o).Same(c.me) {
 		return nil
 	}
 
@@ -415,7 +392,7 @@ func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
 	own.Claim, own.ClaimedAt = nil, nil
 
 	if c.Locks.Any(uid) {
-		own.PreviousHosts = addHost(own.PreviousHosts, lease.HostOf(c.me.Holder))
+		own.PreviousHosts = addHost(own.PreviousHosts, session.HostOf(c.me.Holder))
 	}
 
 	_, err = c.patch(ctx, o, own)

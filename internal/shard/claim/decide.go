@@ -5,7 +5,7 @@
 package claim
 
 import (
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
 // An Action is the action of an instance on a Workspace.
@@ -16,20 +16,15 @@ const (
 	// Ignore the Workspace: this instance does not serve it.
 	Ignore Action = "ignore"
 
-	// Proceed: this instance may work on it, and passes it on to the next reconciler, which decides
-	// whether there is something to do now.
+	// Proceed: this instance may work on it, if there is something to do.
 	Proceed Action = "proceed"
 
-	// Take it: write a claim, on the condition that the Workspace has not changed since this
-	// decision. Then decide again.
+	// Take it, if there is something to do: write a claim, on the condition that the Workspace has not
+	// changed since this decision.
 	Take Action = "take"
 
-	// Wait for the instance that has claimed it.
+	// Wait for the session that has claimed it.
 	Wait Action = "wait"
-
-	// WaitForUnsharded waits for the unsharded instance, which may work on any
-	// Workspace and claims none.
-	WaitForUnsharded Action = "wait for the unsharded instance"
 
 	// Release it: remove the claim when nothing runs.
 	Release Action = "release"
@@ -37,50 +32,39 @@ const (
 
 // A Situation contains everything that decides the action of an instance on a Workspace.
 type Situation struct {
-	// Me is the instance itself. It is the zero value for an instance that claims nothing.
+	// Me is the claim of this process. It is the zero value for one without a session, which claims
+	// nothing.
 	Me Claim
 
 	// Serves says whether the instance is to serve the Workspace, according to the labels that it
 	// has last read, or to the range of its UID.
 	Serves bool
 
-	// Holds says that the instance has taken the Workspace and has not begun to release it since.
+	// Holds says that this process has taken the Workspace and has not begun to release it since.
 	Holds bool
 
 	// Claimed is the last read claim on the Workspace.
 	Claimed Claim
 
-	// Claimant is the state of the instance that Claimed names.
-	Claimant lease.State
-
-	// UnshardedPeer is the state of the unsharded instance, as a shard sees it. It is Dead for the
-	// unsharded instance itself.
-	UnshardedPeer lease.State
+	// Claimant is the state of the session that Claimed names, if it is not that of this process.
+	Claimant session.State
 }
-
-// sharded says whether the instance claims the Workspaces that it works on. An unsharded one does
-// not.
-func (s *Situation) sharded() bool { return s.Me != Claim{} }
 
 // Decide returns the action of an instance on a Workspace.
 func Decide(s Situation) Action {
-	others := s.Claimed != (Claim{}) && s.Claimed != s.Me
+	mine := s.Claimed.Same(s.Me)
 
 	switch {
 	case !s.Serves && s.Holds:
 		return Release
 	case !s.Serves:
 		return Ignore
-	case others && s.Claimant != lease.Dead:
+	case s.Claimed != (Claim{}) && !mine && s.Claimant != session.Dead:
 		return Wait
-	case !s.sharded():
-		return Proceed
-	case s.Holds && s.Claimed == s.Me:
+	case s.Me == (Claim{}), s.Holds && mine:
 		// Both conditions are necessary. The last read version of the Workspace may be older than
 		// its release, and a person may have removed the claim.
 		return Proceed
-	case s.UnshardedPeer != lease.Dead:
-		return WaitForUnsharded
 	default:
 		return Take
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
 func TestDecide(t *testing.T) {
@@ -24,71 +24,54 @@ func TestDecide(t *testing.T) {
 		s      Situation
 		want   Action
 	}{
-		"Unclaimed": {reason: "The Workspace has no claim.", s: Situation{Me: me, Serves: true, UnshardedPeer: lease.Dead}, want: Take},
+		"Unclaimed": {reason: "The Workspace has no claim.", s: Situation{Me: me, Serves: true}, want: Take},
 		"Mine": {
 			reason: "It is held, and other instances can see that.",
-			s:      Situation{Me: me, Serves: true, Holds: true, Claimed: me, UnshardedPeer: lease.Dead}, want: Proceed,
+			s:      Situation{Me: me, Serves: true, Holds: true, Claimed: me}, want: Proceed,
 		},
-		"MineNextToUnsharded": {
-			reason: "An unsharded instance that starts later does not touch a held Workspace.",
-			s:      Situation{Me: me, Serves: true, Holds: true, Claimed: me, UnshardedPeer: lease.Alive}, want: Proceed,
-		},
-		"Released": {reason: "A cache that is behind shows a released claim.", s: Situation{Me: me, Serves: true, Claimed: me, UnshardedPeer: lease.Dead}, want: Take},
+		"Released": {reason: "A cache that is behind shows a released claim.", s: Situation{Me: me, Serves: true, Claimed: me}, want: Take},
 		"NotSeenYet": {
 			reason: "It is held, but other instances cannot see that, or could not when it was read.",
-			s:      Situation{Me: me, Serves: true, Holds: true, UnshardedPeer: lease.Dead}, want: Take,
+			s:      Situation{Me: me, Serves: true, Holds: true}, want: Take,
 		},
 		"OtherAlive": {
 			reason: "Its holder may be working on it.",
-			s:      Situation{Me: me, Serves: true, Claimed: other, Claimant: lease.Alive, UnshardedPeer: lease.Dead}, want: Wait,
+			s:      Situation{Me: me, Serves: true, Claimed: other, Claimant: session.Alive}, want: Wait,
 		},
 		"OtherUnknown": {
 			reason: "Its holder may be alive and working on it.",
-			s:      Situation{Me: me, Serves: true, Claimed: other, Claimant: lease.Unknown, UnshardedPeer: lease.Dead}, want: Wait,
+			s:      Situation{Me: me, Serves: true, Claimed: other, Claimant: session.Unknown}, want: Wait,
 		},
 		"OtherDead": {
 			reason: "A dead instance does not work.",
-			s:      Situation{Me: me, Serves: true, Claimed: other, Claimant: lease.Dead, UnshardedPeer: lease.Dead}, want: Take,
+			s:      Situation{Me: me, Serves: true, Claimed: other, Claimant: session.Dead}, want: Take,
 		},
 		"OtherAliveAlthoughHeld": {
 			reason: "Another instance has claimed it, although this one believes to hold it.",
-			s:      Situation{Me: me, Serves: true, Holds: true, Claimed: other, Claimant: lease.Alive, UnshardedPeer: lease.Dead}, want: Wait,
+			s:      Situation{Me: me, Serves: true, Holds: true, Claimed: other, Claimant: session.Alive}, want: Wait,
 		},
 		"EarlierIncarnation": {
 			reason: "An earlier process of the same shard has another identity.",
-			s:      Situation{Me: me, Serves: true, Claimed: before, Claimant: lease.Alive, UnshardedPeer: lease.Dead}, want: Wait,
+			s:      Situation{Me: me, Serves: true, Claimed: before, Claimant: session.Alive}, want: Wait,
 		},
-		"UnshardedAlive": {
-			reason: "The unsharded instance works on Workspaces without a claim.",
-			s:      Situation{Me: me, Serves: true, UnshardedPeer: lease.Alive}, want: WaitForUnsharded,
-		},
-		"UnshardedUnknown": {reason: "An unsharded instance may be running.", s: Situation{Me: me, Serves: true, UnshardedPeer: lease.Unknown}, want: WaitForUnsharded},
-		"OtherDeadNextToUnsharded": {
-			reason: "The unsharded instance works on Workspaces of dead claimants.",
-			s:      Situation{Me: me, Serves: true, Claimed: other, Claimant: lease.Dead, UnshardedPeer: lease.Alive}, want: WaitForUnsharded,
-		},
-		"OtherAliveNextToUnsharded": {
-			reason: "Both would have to stop. The message names the one that has the Workspace.",
-			s:      Situation{Me: me, Serves: true, Claimed: other, Claimant: lease.Alive, UnshardedPeer: lease.Alive}, want: Wait,
-		},
-		"Left":      {reason: "Another instance is to serve it now.", s: Situation{Me: me, Holds: true, Claimed: me, UnshardedPeer: lease.Dead}, want: Release},
-		"NotServed": {reason: "This instance never was to serve it.", s: Situation{Me: me, UnshardedPeer: lease.Dead}, want: Ignore},
+		"Left":      {reason: "Another instance is to serve it now.", s: Situation{Me: me, Holds: true, Claimed: me}, want: Release},
+		"NotServed": {reason: "This instance never was to serve it.", s: Situation{Me: me}, want: Ignore},
 		"NotServedOtherDead": {
 			reason: "The instance that serves it finds out by itself that the holder is dead.",
-			s:      Situation{Me: me, Claimed: other, Claimant: lease.Dead, UnshardedPeer: lease.Dead}, want: Ignore,
+			s:      Situation{Me: me, Claimed: other, Claimant: session.Dead}, want: Ignore,
 		},
-		"UnshardedUnclaimed": {reason: "An unsharded instance works without a claim.", s: Situation{Serves: true, UnshardedPeer: lease.Dead}, want: Proceed},
-		"UnshardedOtherAlive": {
-			reason: "An unsharded instance does not touch a Workspace that a shard has claimed.",
-			s:      Situation{Serves: true, Claimed: other, Claimant: lease.Alive, UnshardedPeer: lease.Dead}, want: Wait,
+		"SessionlessUnclaimed": {reason: "A process without a session works without a claim.", s: Situation{Serves: true}, want: Proceed},
+		"SessionlessOtherAlive": {
+			reason: "A process without a session does not touch a Workspace that a shard has claimed.",
+			s:      Situation{Serves: true, Claimed: other, Claimant: session.Alive}, want: Wait,
 		},
-		"UnshardedOtherUnknown": {
+		"SessionlessOtherUnknown": {
 			reason: "The shard may be alive.",
-			s:      Situation{Serves: true, Claimed: other, Claimant: lease.Unknown, UnshardedPeer: lease.Dead}, want: Wait,
+			s:      Situation{Serves: true, Claimed: other, Claimant: session.Unknown}, want: Wait,
 		},
-		"UnshardedOtherDead": {
+		"SessionlessOtherDead": {
 			reason: "The shard is dead, and its claims are void.",
-			s:      Situation{Serves: true, Claimed: other, Claimant: lease.Dead, UnshardedPeer: lease.Dead}, want: Proceed,
+			s:      Situation{Serves: true, Claimed: other, Claimant: session.Dead}, want: Proceed,
 		},
 	}
 

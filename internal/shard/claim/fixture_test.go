@@ -5,7 +5,6 @@
 package claim
 
 import (
-	"context"
 	"net/http"
 	"sync"
 	"testing"
@@ -24,22 +23,28 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/background"
 )
 
-const identity = "host-0_5ad8"
-
 // namespace of the Leases.
 const namespace = "leases"
+
+// own returns the claim of the process.
+func own() Claim {
+	return Claim{Namespace: namespace, Lease: "session-a-1", Holder: "host-0_5ad8", Instance: "a", LongestSeconds: 60}
+}
+
+func mayRun() error { return nil }
 
 // A fixture is shard a, and a Workspace that it is to serve.
 type fixture struct {
 	live       client.Client
 	kind       workspace.Kind
-	leases     *stubLeases
+	sessions   *stubSessions
 	claims     *Claims
 	reconciler *Reconciler
 
 	// ws is the Workspace as the cache holds it.
-	ws   Object
-	work func()
+	ws    Object
+	work  func()
+	inner *inner
 
 	mu       sync.Mutex
 	hooks    map[string]apiserver.Hook
@@ -51,7 +56,7 @@ type fixture struct {
 func newFixture(t *testing.T, cfg *rest.Config, kind workspace.Kind) *fixture {
 	t.Helper()
 
-	f := &fixture{kind: kind, leases: &stubLeases{}, work: func() {}, hooks: map[string]apiserver.Hook{}}
+	f := &fixture{kind: kind, sessions: &stubSessions{}, work: func() {}, hooks: map[string]apiserver.Hook{}}
 
 	f.live = apiserver.Client(t, cfg)
 	kube := apiserver.Client(t, apiserver.Through(cfg, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -68,17 +73,16 @@ func newFixture(t *testing.T, cfg *rest.Config, kind workspace.Kind) *fixture {
 	}))
 
 	f.ws = f.create(t)
-	f.claims = New(mustParse("a"), identity, f.leases, oldReader{f}, kube, Options{
-		Locks: &stubLocks{}, Recorder: counter{f}, Metrics: metrics.New(nil), RetryPeriod: 2 * time.Second, LongestRun: time.Hour,
+	f.claims = New(mustParse("a"), own(), f.sessions, oldReader{f}, kube, Options{
+		Locks: &stubLocks{}, Recorder: counter{f}, Metrics: metrics.New(nil), MayRun: mayRun, RetryPeriod: 2 * time.Second, LongestRun: time.Hour,
 	})
-	f.reconciler = f.claims.Reconciler(reconcile.TypedFunc[client.Object](func(context.Context, client.Object) (reconcile.Result, error) {
+	f.inner = &inner{work: func(client.Object) {
 		f.mu.Lock()
 		f.runs++
 		f.mu.Unlock()
 		f.work()
-
-		return reconcile.Result{}, nil
-	}), kind.GroupVersionKind, kind.Object)
+	}}
+	f.reconciler = f.claims.Reconciler(f.inner, kind.GroupVersionKind, kind.Object)
 
 	return f
 }
@@ -121,6 +125,20 @@ func (f *fixture) reconcile(t *testing.T) error {
 	}
 
 	return err
+}
+
+// take claims a Workspace without work.
+func (f *fixture) take(t *testing.T, o Object) {
+	t.Helper()
+
+	r := f.refOf(o)
+	f.claims.held.add(r, o.GetUID(), false)
+
+	if taken, err := f.claims.take(t.Context(), r, o); taken == nil || err != nil {
+		t.Errorf("take(...): %v, %v", taken, err)
+	}
+
+	f.claims.held.end(r)
 }
 
 // refresh lets the cache catch up.
@@ -183,16 +201,16 @@ func (f *fixture) change(t *testing.T, fn func(o client.Object)) {
 // claimFor an instance. The cache sees it at once.
 func (f *fixture) claimFor(t *testing.T, claim Claim) {
 	t.Helper()
-	f.own(t, func(o *commonv1beta1.Ownership) { o.Claim = claimed(claim) })
+	f.owned(t, func(o *commonv1beta1.Ownership) { o.Claim = claimed(claim) })
 }
 
-// own changes the ownership of the Workspace. The cache sees it at once.
-func (f *fixture) own(t *testing.T, fn func(o *commonv1beta1.Ownership)) {
+// owned changes the ownership of the Workspace. The cache sees it at once.
+func (f *fixture) owned(t *testing.T, fn func(o *commonv1beta1.Ownership)) {
 	t.Helper()
 	f.ownAs(t, f.ws.GetUID(), fn)
 }
 
-// ownAs is own for a status that was written for the Workspace of the supplied UID.
+// ownAs is owned for a status that was written for the Workspace of the supplied UID.
 func (f *fixture) ownAs(t *testing.T, uid types.UID, fn func(o *commonv1beta1.Ownership)) {
 	t.Helper()
 
@@ -243,5 +261,5 @@ func (f *fixture) knows() bool {
 
 // another returns the claim of an instance that serves another shard.
 func another(holder string) Claim {
-	return Claim{Namespace: namespace, Lease: "lease-b", Holder: holder}
+	return Claim{Namespace: namespace, Lease: "session-b-" + holder, Holder: holder, Instance: "b"}
 }

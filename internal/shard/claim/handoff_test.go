@@ -6,6 +6,7 @@ package claim
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
 // A handOff is one that was counted.
@@ -44,7 +45,7 @@ func (h *handOffs) HandedOff(previous string, took time.Duration) {
 }
 
 // waiter returns the claims of an instance, and its metrics.
-func waiter(t *testing.T, id shard.ID, l Leases, cache client.Reader) (*Claims, *handOffs) {
+func waiter(t *testing.T, id shard.ID, l Sessions, cache client.Reader) (*Claims, *handOffs) {
 	t.Helper()
 
 	scheme := runtime.NewScheme()
@@ -54,7 +55,10 @@ func waiter(t *testing.T, id shard.ID, l Leases, cache client.Reader) (*Claims, 
 
 	got := &handOffs{}
 	kube := fake.NewClientBuilder().WithScheme(scheme).Build()
-	c := New(id, identity, l, cache, kube, Options{Locks: &stubLocks{}, Recorder: event.NewNopRecorder(), Metrics: got, LongestRun: time.Hour})
+	me := own()
+	me.Instance = id.Instance()
+
+	c := New(id, me, l, cache, kube, Options{MayRun: mayRun, Locks: &stubLocks{}, Recorder: event.NewNopRecorder(), Metrics: got, LongestRun: time.Hour})
 	t.Cleanup(c.queue.ShutDown)
 
 	return c, got
@@ -69,16 +73,14 @@ func TestHandOffs(t *testing.T) {
 	// Without a state, the instance does not wait for the holder any more.
 	type step struct {
 		claim Claim
-		state lease.State
+		state session.State
 	}
 
 	b := another("host-1_1f33")
-	a := Claim{Namespace: namespace, Lease: mustParse("a").LeaseName(), Holder: identity}
-	earlier := a
-	earlier.Holder = "host-0_0000"
+	earlier := Claim{Namespace: namespace, Lease: "session-a-0", Holder: "host-0_0000", Instance: "a"}
 
-	waits := step{claim: b, state: lease.Alive}
-	died := step{claim: b, state: lease.Dead}
+	waits := step{claim: b, state: session.Alive}
+	died := step{claim: b, state: session.Dead}
 
 	cases := map[string]struct {
 		reason    string
@@ -92,23 +94,23 @@ func TestHandOffs(t *testing.T) {
 		"Waits": {reason: "The other instance has not released it.", steps: []step{waits, waits}, waiting: 1},
 		"Released": {
 			reason: "The other instance has released it.",
-			steps:  []step{waits, {}, {claim: a}}, want: []handOff{{Previous: handOffReleased, Took: pause}},
+			steps:  []step{waits, {}, {claim: own()}}, want: []handOff{{Previous: handOffReleased, Took: pause}},
 		},
 		"Restarted": {
 			reason: "The other instance has claimed it again. It is the same wait.",
-			steps:  []step{waits, {claim: another("host-1_2a44"), state: lease.Alive}, {}}, want: []handOff{{Previous: handOffReleased, Took: 2 * pause}},
+			steps:  []step{waits, {claim: another("host-1_2a44"), state: session.Alive}, {}}, want: []handOff{{Previous: handOffReleased, Took: 2 * pause}},
 		},
 		"Died":    {reason: "The other instance is dead.", steps: []step{waits, died}, want: []handOff{{Previous: handOffDead, Took: pause}}},
 		"WasDead": {reason: "It was dead before: it is a hand-off without a wait.", steps: []step{died}, want: []handOff{{Previous: handOffDead}}},
 		"New":     {reason: "No other instance has served it.", steps: []step{{}}},
-		"Own":     {reason: "An earlier process of this instance has served it.", steps: []step{{claim: earlier, state: lease.Dead}}},
+		"Own":     {reason: "An earlier process of this instance has served it.", steps: []step{{claim: earlier, state: session.Dead}}},
 		"UnshardedReleased": {
 			reason:    "An unsharded instance waits for shards, too.",
 			unsharded: true, steps: []step{waits, {}}, want: []handOff{{Previous: handOffReleased, Took: pause}},
 		},
 		"UnshardedDied": {
-			reason:    "It does not remove the claim of a dead shard, and counts it once.",
-			unsharded: true, steps: []step{waits, died, died}, want: []handOff{{Previous: handOffDead, Took: pause}},
+			reason:    "It takes over, and counts it once.",
+			unsharded: true, steps: []step{waits, died, {claim: own()}}, want: []handOff{{Previous: handOffDead, Took: pause}},
 		},
 	}
 
@@ -121,14 +123,14 @@ func TestHandOffs(t *testing.T) {
 				id = shard.ID{}
 			}
 
-			c, got := waiter(t, id, &stubLeases{}, nil)
+			c, got := waiter(t, id, &stubSessions{}, nil)
 			now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 			c.waits.now = func() time.Time { return now }
 
 			for _, s := range tc.steps {
 				is := Situation{Me: c.me, Claimed: s.claim, Claimant: s.state}
-				if s.state == lease.Alive {
-					c.notify(ref{}, owned(nil), Wait, is)
+				if s.state == session.Alive {
+					c.notify(ref{}, owned(nil), is)
 				} else {
 					c.handedOff(ref{}, is)
 				}
@@ -147,17 +149,17 @@ func TestHandOffs(t *testing.T) {
 	}
 }
 
-// A leasesHook calls a function while the state of another instance is read.
-type leasesHook struct {
-	stubLeases
+// A sessionsHook calls a function while the state of a session is read.
+type sessionsHook struct {
+	stubSessions
 
 	read func()
 }
 
-func (l *leasesHook) State(context.Context, client.ObjectKey, string) lease.State {
-	l.read()
+func (s *sessionsHook) State(context.Context, Claim) session.State {
+	s.read()
 
-	return lease.Alive
+	return session.Alive
 }
 
 // TestLeavesBeforeItWaits lets a Workspace leave the cache while it is decided that it waits. The next
@@ -168,15 +170,15 @@ func TestLeavesBeforeItWaits(t *testing.T) {
 	ws := owned(&commonv1beta1.Ownership{UID: "uid", Claim: claimed(another("host-1_1f33"))})
 	ws.SetLabels(map[string]string{shard.LabelKey: "a"})
 
-	cache, leases := &oldReader{&fixture{ws: ws}}, &leasesHook{}
-	c, got := waiter(t, mustParse("a"), leases, cache)
+	cache, sessions := &oldReader{&fixture{ws: ws}}, &sessionsHook{}
+	c, got := waiter(t, mustParse("a"), sessions, cache)
 
-	r := c.Reconciler(nil, clusterv1beta1.WorkspaceGroupVersionKind, &clusterv1beta1.Workspace{})
-	leases.read = func() {
+	r := c.Reconciler(&inner{}, clusterv1beta1.WorkspaceGroupVersionKind, &clusterv1beta1.Workspace{})
+	sessions.read = sync.OnceFunc(func() {
 		cache.f.ws = nil
 
 		c.Left(ws)
-	}
+	})
 
 	for _, want := range []int{1, 0} {
 		if _, err := r.Reconcile(t.Context(), reconcile.Request{}); err != nil {

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
 // testMadeAgain deletes a Workspace, and makes one of the same name that has a claim of this
@@ -36,7 +36,7 @@ func testMadeAgain(t *testing.T, f *fixture) {
 
 	f.claimFor(t, f.claims.me)
 	f.expectReconciled(t)
-	f.expectRuns(t, "The Workspace that was claimed is gone.", 0)
+	f.expectRuns(t, "The Workspace that was claimed is gone.", 1)
 
 	f.start(t)
 	f.eventuallyForgotten(t)
@@ -82,9 +82,7 @@ func testLeavesDuringWork(t *testing.T, f *fixture) {
 	// Another Workspace was claimed before, and leaves first.
 	idle := f.create(t)
 
-	if ok, err := f.claims.take(t.Context(), f.refOf(idle), idle); !ok || err != nil {
-		t.Errorf("take(...): %t, %v", ok, err)
-	}
+	f.take(t, idle)
 
 	f.leave()
 	f.claims.Left(idle)
@@ -110,9 +108,7 @@ func testHangingRelease(t *testing.T, f *fixture) {
 
 	second := f.create(t)
 
-	if ok, err := f.claims.take(t.Context(), f.refOf(second), second); !ok || err != nil {
-		t.Errorf("take(...): %t, %v", ok, err)
-	}
+	f.take(t, second)
 
 	hanging, answer := make(chan struct{}), make(chan struct{})
 
@@ -144,7 +140,7 @@ func testLeavesLock(t *testing.T, f *fixture) {
 	f.leave()
 	f.eventuallyClaimed(t, "A Workspace that has left is released.", Claim{})
 
-	if diff := cmp.Diff([]string{lease.HostOf(f.claims.me.Holder)}, f.get(t).GetOwnership().PreviousHosts); diff != "" {
+	if diff := cmp.Diff([]string{session.HostOf(f.claims.me.Holder)}, f.get(t).GetOwnership().PreviousHosts); diff != "" {
 		t.Errorf("the next instance must know the possible holders of a lock: -want, +got:\n%s", diff)
 	}
 

@@ -17,7 +17,7 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
 func testOutdated(t *testing.T, f *fixture) {
@@ -38,7 +38,7 @@ func testOutdated(t *testing.T, f *fixture) {
 func testTakesCopy(t *testing.T, f *fixture) {
 	t.Helper()
 
-	f.leases.state = lease.Alive
+	f.sessions.state = session.Alive
 	f.claimFor(t, another("host-1_1f33"))
 
 	original := f.ws
@@ -180,7 +180,7 @@ func testTakesFromDead(t *testing.T, f *fixture) {
 	t.Helper()
 	f.start(t)
 
-	f.leases.state = lease.Dead
+	f.sessions.state = session.Dead
 
 	for _, host := range []string{"host-1", "host-2"} {
 		f.claimFor(t, another(host+"_1f33"))
@@ -195,66 +195,41 @@ func testTakesFromDead(t *testing.T, f *fixture) {
 	}
 }
 
-// testTakesFromUnsharded takes from an unsharded instance, which leaves no claim behind.
-func testTakesFromUnsharded(t *testing.T, f *fixture) {
-	t.Helper()
-	f.start(t)
-
-	f.leases.state = lease.Dead
-	f.leases.hosts = []string{"host-8", "host-9"}
-
-	for _, want := range [][]string{
-		{"host-1", "host-8", "host-9"},
-		{"host-2", "host-1", "host-8", "host-9"},
-	} {
-		f.claimFor(t, another(want[0]+"_1f33"))
-		f.expectReconciled(t)
-		f.refresh(t)
-
-		if diff := cmp.Diff(want, f.ws.GetOwnership().PreviousHosts); diff != "" {
-			t.Errorf("hosts on which a lock may have been left: -want, +got:\n%s", diff)
-		}
-
-		f.leave()
-		f.eventuallyClaimed(t, "It leaves again.", Claim{})
-	}
-}
-
 // testPreviousOwner ensures that the instance that takes a Workspace knows its previous owner.
 func testPreviousOwner(t *testing.T, f *fixture) {
 	t.Helper()
 	f.start(t)
 
-	f.leases.state = lease.Dead
-	unsharded := New(shard.ID{}, "", f.leases, oldReader{f}, f.live, f.claims.Options)
+	f.sessions.state = session.Dead
+	unclaiming := New(shard.ID{}, Claim{}, f.sessions, oldReader{f}, f.live, f.claims.Options)
 
 	for _, tc := range []struct {
 		reason           string
 		claim            Claim
 		previousWasOther bool
 		hosts            []string
-		forUnsharded     []string // before this instance takes it
+		forUnclaiming    []string // before this instance takes it
 	}{
 		{
 			reason: "An earlier incarnation of this instance had the same disk.",
-			claim:  Claim{Namespace: namespace, Lease: f.claims.me.Lease, Holder: "host-1_1f33"},
-			hosts:  []string{"host-1"}, forUnsharded: []string{"host-1"},
+			claim:  Claim{Namespace: namespace, Lease: "session-a-0", Holder: "host-1_1f33", Instance: "a"},
+			hosts:  []string{"host-1"}, forUnclaiming: []string{"host-1"},
 		},
 		{
 			reason: "Another instance had another disk.",
 			claim:  another("host-2_1f33"), previousWasOther: true,
-			hosts: []string{"host-2", "host-1"}, forUnsharded: []string{"host-1", "host-2"},
+			hosts: []string{"host-2", "host-1"}, forUnclaiming: []string{"host-1", "host-2"},
 		},
 		{
 			reason: "The previous owner is unknown.", previousWasOther: true,
-			hosts: []string{"host-2", "host-1"}, forUnsharded: []string{"host-2", "host-1"},
+			hosts: []string{"host-2", "host-1"}, forUnclaiming: []string{"host-2", "host-1"},
 		},
 	} {
 		f.claimFor(t, tc.claim)
 
-		hosts, _ := unsharded.Abandoned(f.ws)
-		if diff := cmp.Diff(tc.forUnsharded, hosts); diff != "" {
-			t.Errorf("%s\nAbandoned(...) of an unsharded instance: -want, +got:\n%s", tc.reason, diff)
+		hosts, _ := unclaiming.Abandoned(f.ws)
+		if diff := cmp.Diff(tc.forUnclaiming, hosts); diff != "" {
+			t.Errorf("%s\nAbandoned(...) of a process without a session: -want, +got:\n%s", tc.reason, diff)
 		}
 
 		if hosts, since := f.claims.Abandoned(f.ws); !since.IsZero() || f.claims.ServedByOtherBefore(f.ws) {
@@ -284,25 +259,6 @@ func testPreviousOwner(t *testing.T, f *fixture) {
 	}
 }
 
-func testUnshardedWasFaster(t *testing.T, f *fixture) {
-	t.Helper()
-	f.start(t)
-
-	f.once(http.MethodPatch, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		f.leases.unsharded.Store(true)
-
-		return next.RoundTrip(r)
-	})
-
-	f.expectReconciled(t)
-	f.eventuallyClaimed(t, "An unsharded instance that saw no claim may be at work.", Claim{})
-	f.refresh(t)
-	f.expectReconciled(t)
-	f.expectRuns(t, "The unsharded instance serves every Workspace.", 0)
-	f.expectClaim(t, "The unsharded instance serves every Workspace.", Claim{})
-	f.expectEvents(t, "An Event tells people.", 1)
-}
-
 // testWaitsForEver has a person restore an old claim of another instance.
 func testWaitsForEver(t *testing.T, f *fixture) {
 	t.Helper()
@@ -311,14 +267,10 @@ func testWaitsForEver(t *testing.T, f *fixture) {
 	f.claims.waits.now = func() time.Time { return now }
 	f.claims.LongestRun = 20 * time.Minute
 
-	f.leases.state = lease.Alive
+	f.sessions.state = session.Alive
 	f.claimFor(t, another("host-1_1f33"))
 	f.expectReconciled(t)
 	f.expectWarnings(t, "It may be working.", 0)
-
-	if asked := f.leases.asked.Load(); asked > 0 {
-		t.Errorf("it waits anyway, but the Lease of the unsharded instance was read %d times", asked)
-	}
 
 	for i, after := range []time.Duration{f.claims.LongestRun + 1, repeatWarning} {
 		now = now.Add(after)
@@ -344,7 +296,7 @@ func testWaitsForDeletion(t *testing.T, f *fixture) {
 	now := time.Now()
 	f.claims.waits.now = func() time.Time { return now }
 
-	f.leases.state = lease.Alive
+	f.sessions.state = session.Alive
 	f.change(t, func(o client.Object) { o.SetFinalizers([]string{"example.org/test"}) })
 	f.claimFor(t, another("host-1_1f33"))
 
@@ -368,7 +320,7 @@ func testWaitsForDeletion(t *testing.T, f *fixture) {
 func testWaitsForOwner(t *testing.T, f *fixture) {
 	t.Helper()
 
-	f.leases.state = lease.Alive
+	f.sessions.state = session.Alive
 	f.claimFor(t, another("host-1_1f33"))
 
 	for range 2 {
@@ -377,7 +329,7 @@ func testWaitsForOwner(t *testing.T, f *fixture) {
 
 	f.expectEvents(t, "There is one Event.", 1)
 
-	f.leases.state = lease.Unknown
+	f.sessions.state = session.Unknown
 
 	f.expectReconciled(t)
 	f.expectEvents(t, "It waits for another reason.", 2)

@@ -6,7 +6,12 @@ package claim
 
 import (
 	"testing"
+	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 )
@@ -36,10 +41,9 @@ func TestLive(t *testing.T) {
 			"WaitsForDeletion":    testWaitsForDeletion,
 			"TakesCopy":           testTakesCopy,
 			"TakesFromDead":       testTakesFromDead,
-			"TakesFromUnsharded":  testTakesFromUnsharded,
 			"HangingRelease":      testHangingRelease,
 			"LeavesLock":          testLeavesLock,
-			"UnshardedWasFaster":  testUnshardedWasFaster,
+			"NothingToDo":         testNothingToDo,
 			"ClaimedByAnotherNow": testClaimedByAnotherNow,
 			"PreviousOwner":       testPreviousOwner,
 		} {
@@ -60,26 +64,36 @@ func testTakeAndRelease(t *testing.T, f *fixture) {
 	t.Helper()
 	f.start(t)
 
-	result, err := f.reconciler.Reconcile(t.Context(), f.request())
-	if err != nil {
-		t.Error("there was no work before the Workspace was claimed, and an error")
-	}
-
-	if result.RequeueAfter < 5*f.claims.RetryPeriod {
-		t.Errorf("a creation that takes longer than %s would be followed by another reconcile, from a cache that is behind", result.RequeueAfter)
-	}
-
+	f.expectReconciled(t)
 	f.expectClaim(t, "A Workspace without a claim is taken.", f.me())
-	f.expectRuns(t, "The claim has to be seen first.", 0)
+	f.expectRuns(t, "It is claimed, and other instances can see that.", 1)
 
 	f.refresh(t)
 	f.expectReconciled(t)
-	f.expectRuns(t, "It is claimed, and other instances can see that.", 1)
+	f.expectRuns(t, "It is held.", 2)
 
+	f.change(t, func(o client.Object) { o.SetLabels(map[string]string{shard.LabelKey: "b"}) })
 	f.leave()
 	f.eventuallyClaimed(t, "A Workspace that has left is released.", Claim{})
 
 	// The cache has not changed.
 	f.expectReconciled(t)
-	f.expectRuns(t, "A cache that is behind shows a claim that was released.", 1)
+	f.expectRuns(t, "A cache that is behind shows a claim that was released.", 2)
+	f.expectClaim(t, "This instance does not serve it any more.", Claim{})
+}
+
+// testNothingToDo has a settled Workspace, with the claim of a dead instance.
+func testNothingToDo(t *testing.T, f *fixture) {
+	t.Helper()
+
+	f.inner.idle = true
+	f.sessions.state = session.Dead
+	f.claimFor(t, another("host-1_1f33"))
+
+	result, err := f.reconciler.Reconcile(t.Context(), f.request())
+	if err != nil || result.RequeueAfter != time.Minute {
+		t.Errorf("want the delay of the next poll, got %s, %v", result.RequeueAfter, err)
+	}
+
+	f.expectClaim(t, "Nothing is written.", another("host-1_1f33"))
 }

@@ -5,13 +5,13 @@
 package claim
 
 import (
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
-// lives does one step in the life of a process and its Lease.
+// lives does one step in the life of a process and its session.
 func (m *model) lives(s *state, p int, fn yield) {
 	n := *s
-	me, held := &n.procs[p], &n.lease[m.roles[p]]
+	me := &n.procs[p]
 	done := func(kind moveKind) {
 		fn(move{kind: kind, proc: uint8(p)}, &n)
 		n = *s
@@ -19,10 +19,12 @@ func (m *model) lives(s *state, p int, fn yield) {
 
 	switch {
 	case me.status == absent:
-		me.status = standby
+		if m.gateOpens(s, p) {
+			me.status = leading
 
-		m.catchUp(&n, p)
-		done(starts)
+			m.catchUp(&n, p)
+			done(starts)
+		}
 	case me.status == gone:
 		return
 	case me.paused:
@@ -34,24 +36,24 @@ func (m *model) lives(s *state, p int, fn yield) {
 			m.end(&n, p)
 			done(fenced)
 		}
-	case me.status == standby && (held.holder == 0 || m.expired(held, p)):
-		*held = leaseState{holder: name(p + 1)}
-		me.status = leading
-
-		done(acquires)
-	case me.status == standby && n.left.usurpations > 0:
-		n.left.usurpations--
-		*held = leaseState{holder: name(p + 1)}
-		me.status = leading
-
-		done(usurps)
 	}
 
 	m.goodbye(s, p, fn)
 	m.observe(s, p, fn)
 }
 
-// goodbye does one step at the end of a process that has been leading.
+// gateOpens says whether a process may work: the sessions of all processes of the same instance have ended.
+func (m *model) gateOpens(s *state, p int) bool {
+	for q, r := range m.roles {
+		if q != p && r == m.roles[p] && s.procs[q].status != absent && !s.procs[q].ended && !m.ungated && m.without != gateWaits {
+			return false
+		}
+	}
+
+	return true
+}
+
+// goodbye does one step at the end of a process.
 func (m *model) goodbye(s *state, p int, fn yield) {
 	n := *s
 	me := &n.procs[p]
@@ -84,24 +86,22 @@ func (m *model) goodbye(s *state, p int, fn yield) {
 	if me.status == leading && n.left.stops > 0 {
 		n.left.stops--
 		me.status = stopping
+		me.ended = me.ended || m.without == sessionEndsLast
 
-		m.releaseEarly(&n, p)
 		done(terminated)
 	}
 
 	if me.status != leading && quiet(me) {
-		if l := &n.lease[m.roles[p]]; l.holder == name(p+1) {
-			*l = leaseState{}
-		}
-
 		m.end(&n, p)
+		n.procs[p].ended = true
+
 		done(exits)
 	}
 
 	m.lost(s, p, fn)
 }
 
-// lost does one step of a process that loses its Lease: it aborts its work, which takes time.
+// lost does one step of a process whose session is over: it aborts its work, which takes time.
 func (m *model) lost(s *state, p int, fn yield) {
 	n := *s
 	me := &n.procs[p]
@@ -112,22 +112,15 @@ func (m *model) lost(s *state, p int, fn yield) {
 
 	me.status = aborting
 
-	if n.lease[m.roles[p]].holder != name(p+1) {
+	if me.ended {
 		fn(move{kind: notices, proc: uint8(p)}, &n)
 	}
 
 	if n.left.outages > 0 {
 		n.left.outages--
-		m.releaseEarly(&n, p)
-		fn(move{kind: outage, proc: uint8(p)}, &n)
-	}
-}
+		me.ended = me.ended || m.without == sessionEndsLast
 
-// releaseEarly releases a Lease before all work has ended, which is wrong.
-func (m *model) releaseEarly(s *state, p int) {
-	if m.without == leaseIsReleasedLast {
-		s.lease[m.roles[p]] = leaseState{}
-		s.procs[p].released = true
+		fn(move{kind: outage, proc: uint8(p)}, &n)
 	}
 }
 
@@ -148,7 +141,7 @@ func (m *model) end(s *state, p int) {
 		is.step, is.uid = working, was.uid
 	}
 
-	s.procs[p] = process{status: gone, work: is}
+	s.procs[p] = process{status: gone, ended: s.procs[p].ended, work: is}
 }
 
 // late says that no process waits for the supplied requests any more. Requests without a further
@@ -163,56 +156,36 @@ func (w *work) late(claiming request, step releaseStep, releasing request) {
 	}
 }
 
-func (m *model) expired(l *leaseState, p int) bool { return l.expired&(1<<p) != 0 }
-
-// observe the Leases of others.
+// observe the sessions of others, and end those that have expired.
 func (m *model) observe(s *state, p int, fn yield) {
-	if s.procs[p].paused || s.procs[p].status == absent {
+	if s.procs[p].paused || s.procs[p].status == gone {
 		return
 	}
 
-	for r := range s.lease {
-		l := &s.lease[r]
-
-		if l.holder == 0 || l.holder == name(p+1) || m.expired(l, p) || !m.canExpire(s, l.holder) {
+	for q := range m.roles {
+		if q == p || s.procs[q].status == absent || s.procs[q].ended || !m.canExpire(s, q) {
 			continue
 		}
 
 		n := *s
-		n.lease[r].expired |= 1 << p
-		fn(move{kind: seesExpired, proc: uint8(p), arg: uint8(r)}, &n)
+		n.procs[q].ended = true
+		fn(move{kind: endsOther, proc: uint8(p), arg: uint8(q)}, &n)
 	}
 }
 
 // canExpire says whether the Lease of a process may have been unchanged for long enough. Before
 // that, the fence ends a process that could not renew its Lease for so long.
-func (m *model) canExpire(s *state, holder name) bool {
-	h := s.procs[holder-1]
+func (m *model) canExpire(s *state, q int) bool {
+	h := s.procs[q]
 
-	return h.status == gone || h.paused && m.without == fenceKills || m.without == deadNeedsExpiry
+	return h.status == gone || h.paused && m.without == fenceKills || m.without == deadNeedsEnd
 }
 
-// state returns the state of the process with the supplied name, as another process finds it.
-func (m *model) state(s *state, p int, of name) lease.State {
-	l := s.lease[m.roles[of-1]]
-	switch {
-	case l.holder == of && !m.expired(&l, p):
-		return lease.Alive
-	case l.holder == of || m.without == otherHolderIsNoDeath:
-		return lease.Dead
-	case s.procs[of-1].status == gone || s.procs[of-1].released:
-		return lease.Dead
-	default:
-		// It may have lost its Lease but still be running.
-		return lease.Alive
-	}
-}
-
-// unsharded returns the state of the holder of the Lease of the unsharded instance.
-func (m *model) unsharded(s *state, p int) lease.State {
-	if l := s.lease[unsharded]; l.holder != 0 && !m.expired(&l, p) {
-		return lease.Alive
+// state returns the state of the session of the process with the supplied name.
+func (m *model) state(s *state, of name) session.State {
+	if s.procs[of-1].ended {
+		return session.Dead
 	}
 
-	return lease.Dead
+	return session.Alive
 }

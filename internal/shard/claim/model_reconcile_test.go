@@ -5,15 +5,11 @@
 package claim
 
 import (
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
 // cache does one step in which the cache of a process catches up.
 func (m *model) cache(s *state, p int, fn yield) {
-	if !m.cached(p) {
-		return
-	}
-
 	is := m.cacheable(s, p)
 	was := s.procs[p].work.seen
 
@@ -47,8 +43,6 @@ func (m *model) reconcile(s *state, p int, fn yield) {
 		if n.procs[p].status == leading {
 			m.readAnew(&n, p, done)
 		}
-	case hasRead:
-		m.decide(&n, p, done)
 	case decided:
 		m.begin(mine)
 		done(begins)
@@ -67,15 +61,24 @@ func (m *model) reconcile(s *state, p int, fn yield) {
 		m.refuse(mine)
 		done(claimAnswered)
 	case written:
-		mine.endTake(func(h *holdings) {
-			h.accept(ref{})
-
-			if m.without != unshardedIsCheckedAfter && m.unsharded(s, p) != lease.Dead {
-				h.leave(ref{}, "")
-			}
-		})
+		m.accept(mine)
 		done(claimAnswered)
 		m.lose(&n, p, done)
+	}
+}
+
+// accept a claim that was written, and begin work on the Workspace as it was then.
+func (m *model) accept(w *work) {
+	base, carries := w.base, w.carries
+	w.claiming, w.uid = none, w.heldUID
+	w.holdings(func(h *holdings) { h.accept(ref{}) })
+	m.begin(w)
+
+	if w.step == working {
+		w.base, w.carries = base, carries
+	} else {
+		w.base, w.carries = none, 0
+		w.holdings(func(h *holdings) { h.end(ref{}) })
 	}
 }
 
@@ -111,6 +114,7 @@ func (m *model) conflicted(s *state, p int, done func(moveKind)) {
 
 	if m.without != conflictIsChecked && s.claim == name(p+1) && s.uid == mine.heldUID {
 		mine.step = written
+		mine.base, mine.carries = valid, name(p+1)
 
 		done(findsClaim)
 	} else {
@@ -132,7 +136,7 @@ func (m *model) refuse(w *work) {
 
 // endTake ends a take, after a change of the holdings.
 func (w *work) endTake(fn func(h *holdings)) {
-	w.step, w.claiming = idle, none
+	w.step, w.claiming, w.base, w.carries = idle, none, none, 0
 	w.holdings(func(h *holdings) {
 		fn(h)
 		h.end(ref{})
@@ -179,11 +183,6 @@ func (m *model) readAnew(s *state, p int, done func(moveKind)) {
 	mine := &s.procs[p].work
 
 	switch {
-	case !m.cached(p):
-		mine.step = hasRead
-		mine.seen = view{found: true, uid: s.uid, label: s.label, claim: s.claim, latest: true}
-
-		done(readsLive)
 	case mine.seen.found:
 		m.decide(s, p, done)
 	case mine.held && !mine.leaving && m.without != leavingReleases:
@@ -205,25 +204,13 @@ func (m *model) decide(s *state, p int, done func(moveKind)) {
 // situation of a process, without the rules that are switched off.
 func (m *model) situation(s *state, p int, unreadable bool) Situation {
 	mine := &s.procs[p].work
-	claims := m.roles[p] != unsharded
-	out := Situation{
-		Serves:        m.serves[m.roles[p]][mine.seen.label],
-		UnshardedPeer: lease.Dead,
-	}
-
-	if claims {
-		out.Me = m.claims[p]
-	}
+	out := Situation{Me: m.claims[p], Serves: m.serves[m.roles[p]][mine.seen.label]}
 
 	mine.holdings(func(h *holdings) { out.Holds = h.holds(ref{}, uidOf(mine.seen.uid)) })
 
 	if c := mine.seen.claim; c != 0 {
 		out.Claimed = m.claims[c-1]
-		out.Claimant = m.state(s, p, c)
-	}
-
-	if claims && !out.Holds {
-		out.UnshardedPeer = m.unsharded(s, p)
+		out.Claimant = m.state(s, c)
 	}
 
 	if unreadable {
@@ -232,11 +219,7 @@ func (m *model) situation(s *state, p int, unreadable bool) Situation {
 
 	switch m.without {
 	case liveClaimIsRespected:
-		out.Claimant = lease.Dead
-	case unshardedRespectsClaims:
-		if !claims {
-			out.Claimed = Claim{}
-		}
+		out.Claimant = session.Dead
 	case holdingIsNeeded:
 		out.Holds = out.Claimed == out.Me
 	default:
@@ -247,45 +230,35 @@ func (m *model) situation(s *state, p int, unreadable bool) Situation {
 
 // unreadable makes the states that come from a Lease unknown.
 func (s *Situation) unreadable(dead bool) {
-	as := lease.Unknown
+	as := session.Unknown
 	if dead {
-		as = lease.Dead
+		as = session.Dead
 	}
 
 	if s.Claimant != "" {
 		s.Claimant = as
-	}
-
-	if s.Me != (Claim{}) && !s.Holds {
-		s.UnshardedPeer = as
 	}
 }
 
 // act on a decision.
 func (m *model) act(s *state, p int, a Action, done func(moveKind)) {
 	mine := &s.procs[p].work
-	waited := mine.step == hasRead
-	mine.step = idle
+	changed := false
 	read := mine.seen
 
-	// An object that was read from the API server is not kept.
-	if !m.cached(p) {
-		mine.seen = view{}
-	}
-
 	switch {
-	case a == Proceed && m.roles[p] == unsharded, a == Take && m.without == claimIsNeeded:
+	case a == Take && m.without == claimIsNeeded:
 		mine.step, mine.uid = working, read.uid
 		mine.reads(read)
 	case a == Proceed:
 		mine.step, mine.uid = decided, read.uid
 	case a == Take:
-		waited = m.take(mine)
+		changed = m.take(mine)
 	case a == Release:
 		mine.holdings(func(h *holdings) { h.leave(ref{}, "") })
 	}
 
-	if waited || mine.step != idle || a == Release {
+	if changed || mine.step != idle || a == Release {
 		done(decides)
 	}
 }

@@ -4,12 +4,6 @@
 
 package claim
 
-import (
-	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
-)
-
-func theObject() Object { return &clusterv1beta1.Workspace{} }
-
 // release does one step of the goroutine that releases claims.
 func (m *model) release(s *state, p int, fn yield) {
 	n := *s
@@ -104,6 +98,7 @@ func (m *model) network(s *state, p int, fn yield) {
 		mine.step = refused
 		if m.claim(&n, p, mine.claiming) {
 			mine.step = written
+			mine.base, mine.carries = valid, name(p+1)
 		}
 
 		mine.claiming = none

@@ -21,7 +21,7 @@ const (
 	claimNeedsVersion
 	liveClaimIsRespected
 	unknownIsAlive
-	deadNeedsExpiry
+	deadNeedsEnd
 	fenceKills
 	childrenDie
 	holdingIsNeeded
@@ -36,13 +36,9 @@ const (
 	doubtIsReleased
 	doubtIsSettled
 	conflictIsChecked
-	unshardedIsCheckedAfter
-	unshardedReadsLive
-	unshardedRespectsClaims
-	leaseIsReleasedLast
-	otherHolderIsNoDeath
+	sessionEndsLast
+	gateWaits
 	claimIsForUID
-	statusCarriesClaim
 
 	rules
 )
@@ -112,11 +108,11 @@ func TestModelWithoutRule(t *testing.T) {
 		},
 		"UnknownIsAlive": {
 			rule: unknownIsAlive, world: "Lossy", faults: faults{relabels: 1}, want: twoWorkers,
-			reason: "A Lease that cannot be read says nothing about its holder.",
+			reason: "A Lease that cannot be read says nothing about its process.",
 		},
-		"DeadNeedsExpiry": {
-			rule: deadNeedsExpiry, world: "Lossy", faults: faults{relabels: 1}, want: twoWorkers,
-			reason: "A Lease that is not old enough may still be renewed.",
+		"DeadNeedsEnd": {
+			rule: deadNeedsEnd, world: "Lossy", faults: faults{relabels: 1}, want: twoWorkers,
+			reason: "A session that is not old enough may still be renewed.",
 		},
 		"FenceKills": {
 			rule: fenceKills, world: "Unsharded", faults: faults{pauses: 1}, want: twoWorkers,
@@ -174,33 +170,17 @@ func TestModelWithoutRule(t *testing.T) {
 			rule: conflictIsChecked, world: "Lossy", faults: faults{relabels: 1, repeats: 1}, want: stuck,
 			reason: "A claim that conflicts with its own first attempt was written, and no instance would release it.",
 		},
-		"UnshardedIsCheckedAfter": {
-			rule: unshardedIsCheckedAfter, world: "Unsharded", want: twoWorkers,
-			reason: "An unsharded instance that begins at the same moment sees no claim yet.",
+		"SessionEndsLast": {
+			rule: sessionEndsLast, world: "Stop", faults: faults{stops: 1}, want: twoWorkers,
+			reason: "All claims end with the session, and so must all work.",
 		},
-		"UnshardedReadsLive": {
-			rule: unshardedReadsLive, world: "Unsharded", want: twoWorkers,
-			reason: "The cache of an unsharded instance does not have the latest claim, and the instance writes nothing that would fail.",
-		},
-		"UnshardedRespectsClaims": {
-			rule: unshardedRespectsClaims, world: "Unsharded", want: twoWorkers,
-			reason: "An unsharded instance that is started next to shards finds them working.",
-		},
-		"LeaseIsReleasedLast": {
-			rule: leaseIsReleasedLast, world: "Replica", faults: faults{stops: 1}, want: twoWorkers,
-			reason: "All claims end with the Lease, and so must all work.",
-		},
-		"OtherHolderIsNoDeath": {
-			rule: otherHolderIsNoDeath, world: "Usurped", faults: faults{usurpations: 1}, want: twoWorkers,
-			reason: "An instance that has lost its Lease may still work.",
+		"GateWaits": {
+			rule: gateWaits, world: "Erased", faults: faults{erasures: 1}, want: twoWorkers,
+			reason: "Without a claim, only the leader election tells a replica that another one works.",
 		},
 		"ClaimIsForUID": {
 			rule: claimIsForUID, world: "Copied", faults: faults{copies: 1, relabels: 1}, want: stuck,
 			reason: "A copy has the claim of an instance that never released it.",
-		},
-		"StatusCarriesClaim": {
-			rule: statusCarriesClaim, world: "UnshardedStatus", faults: faults{relabels: 1, writes: 1, kills: 1}, want: twoWorkers,
-			reason: "A shard claims the Workspace while an unsharded instance writes its status.",
 		},
 	}
 

@@ -68,10 +68,6 @@ func (m *model) repeat(s *state, p int) moveKind {
 
 	mine.base = valid
 
-	if m.without == statusCarriesClaim {
-		return statusIsRepeated
-	}
-
 	if now := s.claim; now != 0 && now != mine.carries {
 		mine.base, mine.recording = outdated, false
 

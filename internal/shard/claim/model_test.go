@@ -10,9 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The model is a small world: an API server that holds a Workspace and Leases, processes that see
-// them late, and requests that take time. The decisions of a process, and its holdings, are the
-// real code. One Workspace is enough: several share nothing but the Lease of their instance.
+// The model is a small world: an API server that holds a Workspace and the Leases of sessions, processes
+// that see them late, and requests that take time. The decisions of a process, and its holdings, are the
+// real code. One Workspace is enough: several share nothing but the session of their process. That a
+// session is ended only when its process has no run is shown by the model of the package session.
 //
 // A state is the complete state of that world at one moment. It is a value that can be a key of a
 // map: two ways to it lead to the same state.
@@ -20,7 +21,6 @@ type state struct {
 	label label
 	uid   uint8
 	claim name
-	lease [roles]leaseState
 	procs [maxProcs]process
 	left  faults
 }
@@ -30,7 +30,7 @@ const (
 	uids     = 2
 )
 
-// A name of a process, as in claims and Leases: 0 is none, and i+1 the process i.
+// A name of a process, as in claims: 0 is none, and i+1 the process i.
 type name uint8
 
 // A label of a Workspace, as an index of labelNames.
@@ -42,7 +42,7 @@ const (
 	labelB
 )
 
-// A role is the mode of a process, and determines its Lease.
+// A role is the mode of a process.
 type role uint8
 
 const (
@@ -54,23 +54,14 @@ const (
 	roles
 )
 
-// A leaseState is one Lease.
-type leaseState struct {
-	holder name
-
-	// expired has one bit for each process. It says that the process has seen the Lease unchanged
-	// for long enough.
-	expired uint8
-}
-
 // faults are the numbers of faults of each kind that may still happen.
 type faults struct {
-	relabels, kills, pauses, stops, losses, repeats, denials, outages, usurpations, writes, erasures, restores, copies uint8
+	relabels, kills, pauses, stops, losses, repeats, denials, outages, writes, erasures, restores, copies uint8
 }
 
 // each kind of fault of which there may be more. There are only two UIDs, and so only one copy.
 func (f *faults) each() []*uint8 {
-	return []*uint8{&f.relabels, &f.kills, &f.pauses, &f.stops, &f.losses, &f.repeats, &f.denials, &f.outages, &f.usurpations, &f.writes, &f.erasures, &f.restores}
+	return []*uint8{&f.relabels, &f.kills, &f.pauses, &f.stops, &f.losses, &f.repeats, &f.denials, &f.outages, &f.writes, &f.erasures, &f.restores}
 }
 
 // A status of a process.
@@ -78,7 +69,6 @@ type status uint8
 
 const (
 	absent status = iota
-	standby
 	leading
 	stopping
 	aborting
@@ -91,8 +81,8 @@ type process struct {
 	paused bool
 	work   work
 
-	// released says that, according to its Lease, this process has released the Lease.
-	released bool
+	// ended says that, according to its Lease, the session of this process has ended.
+	ended bool
 }
 
 // A view is a Workspace as read, or its absence.
@@ -112,7 +102,6 @@ type step uint8
 
 const (
 	idle step = iota
-	hasRead
 	decided
 	writing
 	// refused because the version has changed, and denied for another reason.
@@ -240,7 +229,7 @@ type moveKind string
 
 const (
 	// Faults, and actions of people. They stop some day.
-	starts          moveKind = "starts and stands by"
+	starts          moveKind = "starts, and may work"
 	relabels        moveKind = "is relabelled to"
 	killed          moveKind = "is killed, and its children with it"
 	pauses          moveKind = "is stopped by SIGSTOP; its children go on"
@@ -252,8 +241,7 @@ const (
 	eraseRepeats    moveKind = "has its erasure arrive, and once more, which is refused"
 	statusRepeats   moveKind = "has its status arrive, and once more, which is refused"
 	claimIsDenied   moveKind = "is not allowed to write its claim"
-	outage          moveKind = "cannot renew its Lease and begins to abort its work"
-	usurps          moveKind = "acquires its Lease, which a person has deleted"
+	outage          moveKind = "finds its Lease deleted and begins to abort its work"
 	erases          moveKind = "has its claim erased by a person"
 	restores        moveKind = "has its claim restored by a person to"
 	copies          moveKind = "is replaced by a copy of it"
@@ -263,17 +251,15 @@ const (
 	// The rest continues.
 	continues         moveKind = "continues"
 	fenced            moveKind = "is killed by its fence"
-	notices           moveKind = "reads another holder in its Lease and begins to abort its work"
-	exits             moveKind = "has nothing in progress, releases its Lease and exits"
-	acquires          moveKind = "acquires its Lease"
-	seesExpired       moveKind = "sees as expired the Lease of"
+	notices           moveKind = "reads that its session has ended and begins to abort its work"
+	exits             moveKind = "has nothing in progress, ends its session and exits"
+	endsOther         moveKind = "writes the end of the session of"
 	catchesUp         moveKind = "has its cache catch up"
-	readsLive         moveKind = "reads from the API server"
 	decides           moveKind = "decides to"
 	begins            moveKind = "begins work"
 	ends              moveKind = "ends work"
 	claimArrives      moveKind = "has its claim arrive at the API server"
-	claimAnswered     moveKind = "gets the answer about its claim, and checks for an unsharded instance"
+	claimAnswered     moveKind = "gets the answer about its claim"
 	findsClaim        moveKind = "finds that its refused claim is there"
 	lateClaimArrives  moveKind = "has a claim arrive that it does not wait for any more"
 	releases          moveKind = "begins to release"
@@ -299,10 +285,10 @@ func (m *model) Describe(e move, before, after *state) string {
 		return fmt.Sprintf("the Workspace %s", e.kind)
 	case restores:
 		return fmt.Sprintf("the Workspace %s %s", e.kind, m.name(name(e.arg)))
-	case starts, killed, pauses, terminated, continues, fenced, exits, acquires, outage, usurps, notices:
+	case starts, killed, pauses, terminated, continues, fenced, exits, outage, notices:
 		return fmt.Sprintf("%s %s", who, e.kind)
-	case seesExpired:
-		return fmt.Sprintf("%s %s %s (%s)", who, e.kind, roleNames()[e.arg], m.name(after.lease[e.arg].holder))
+	case endsOther:
+		return fmt.Sprintf("%s %s %s", who, e.kind, m.name(name(e.arg+1)))
 	case decides, cannotReadLease:
 		was, is := before.procs[e.proc].work, after.procs[e.proc].work
 

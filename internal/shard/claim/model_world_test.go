@@ -20,6 +20,9 @@ type model struct {
 	// liveBackups says that the claims of instances that are alive can be restored.
 	liveBackups bool
 
+	// ungated processes of one instance work at the same time: there is no leader election.
+	ungated bool
+
 	without rule
 
 	// Derived from the roles.
@@ -31,7 +34,7 @@ type model struct {
 func (m *model) prepare() {
 	m.serves = [roles][]bool{}
 
-	ids := [roles]shard.ID{shardA: mustParse("a"), shardB: mustParse("b"), catchAll: shard.CatchAll()}
+	ids := [roles]shard.ID{shardA: mustParse("a"), shardB: mustParse("b"), catchAll: shard.CatchAll(), unsharded: {}}
 	for r, id := range ids {
 		for _, l := range []map[string]string{nil, {shard.LabelKey: "a"}, {shard.LabelKey: "b"}} {
 			m.serves[r] = append(m.serves[r], id.Serves(l, ""))
@@ -39,14 +42,8 @@ func (m *model) prepare() {
 	}
 
 	for p, r := range m.roles {
-		m.claims[p] = Claim{Lease: ids[r].LeaseName(), Holder: string(rune('0' + p))}
+		m.claims[p] = Claim{Lease: string(rune('0' + p)), Instance: ids[r].Instance()}
 	}
-}
-
-func mustParse(name string) shard.ID {
-	id, _ := shard.Parse(name)
-
-	return id
 }
 
 // Start returns the initial state.
@@ -60,14 +57,8 @@ func (m *model) Start() state {
 	for p, status := range m.start {
 		s.procs[p].status = status
 
-		switch status {
-		case leading:
-			s.lease[m.roles[p]].holder = name(p + 1)
-
+		if status == leading {
 			m.catchUp(&s, p)
-		case standby:
-			m.catchUp(&s, p)
-		case absent, stopping, aborting, gone:
 		}
 	}
 
@@ -80,16 +71,11 @@ func (m *model) catchUp(s *state, p int) {
 
 // cacheable is the content of the cache of a process that is not behind.
 func (m *model) cacheable(s *state, p int) view {
-	if !m.cached(p) || !m.serves[m.roles[p]][s.label] {
+	if !m.serves[m.roles[p]][s.label] {
 		return view{}
 	}
 
 	return view{found: true, uid: s.uid, label: s.label, claim: s.claim, latest: true}
-}
-
-// cached says whether a process decides on the content of its cache.
-func (m *model) cached(p int) bool {
-	return m.roles[p] != unsharded || m.without == unshardedReadsLive
 }
 
 // changed records a new version of the Workspace.
@@ -154,7 +140,7 @@ func (m *model) tamper(s *state, fn yield) {
 	}
 
 	for p := range m.roles {
-		if s.left.restores > 0 && s.claim != name(p+1) && m.roles[p] != unsharded && (s.procs[p].status == gone || m.liveBackups) {
+		if s.left.restores > 0 && s.claim != name(p+1) && (s.procs[p].status == gone || m.liveBackups) {
 			n.left.restores--
 			n.claim = name(p + 1)
 			done(restores, name(p+1))
@@ -209,10 +195,9 @@ func (m *model) Reached(s *state, _ int) bool {
 // Due says that there is an instance that is to serve the Workspace.
 func (m *model) Due(s *state, _ int) bool {
 	for p, r := range m.roles {
-		at := s.procs[p].status
-		leads := at == leading && s.lease[r].holder == name(p+1)
+		at := s.procs[p]
 
-		if (at == standby || leads) && !s.procs[p].paused && m.serves[r][s.label] {
+		if at.status == leading && !at.ended && !at.paused && m.serves[r][s.label] {
 			return true
 		}
 	}
@@ -223,7 +208,7 @@ func (m *model) Due(s *state, _ int) bool {
 // Fault says that later moves do not depend on a move.
 func (m *model) Fault(e move) bool {
 	switch e.kind {
-	case starts, relabels, killed, pauses, terminated, losesClaim, losesRelease, losesStatus, claimRepeats, eraseRepeats, statusRepeats, claimIsDenied, outage, usurps, erases, restores, copies, records, cannotReadLease:
+	case starts, relabels, killed, pauses, terminated, losesClaim, losesRelease, losesStatus, claimRepeats, eraseRepeats, statusRepeats, claimIsDenied, outage, erases, restores, copies, records, cannotReadLease:
 		return true
 	default:
 		return false

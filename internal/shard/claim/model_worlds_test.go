@@ -12,16 +12,20 @@ func worlds() map[string]*model {
 			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, absent},
 			labels: []label{labelA, labelB}, faults: faults{relabels: 2, kills: 1, losses: 1},
 		},
-		"Replica": {
-			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
+		"Stop": {
+			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, absent},
 			labels: []label{labelA, labelB}, faults: faults{relabels: 2, pauses: 1, stops: 1},
 		},
 		"Unsharded": {
-			roles: []role{shardA, shardB, unsharded}, start: []status{leading, leading, absent},
-			labels: []label{labelA, labelB}, faults: faults{relabels: 1, pauses: 1, losses: 1},
+			roles: []role{shardA, unsharded}, start: []status{leading, absent},
+			labels: []label{labelA, labelB}, faults: faults{relabels: 2, pauses: 1, losses: 1, kills: 1},
+		},
+		"TwoUnsharded": {
+			roles: []role{unsharded, unsharded}, start: []status{leading, absent}, ungated: true,
+			labels: []label{labelA}, faults: faults{kills: 1, stops: 1, losses: 2, repeats: 1},
 		},
 		"CatchAll": {
-			roles: []role{catchAll, shardA, unsharded}, start: []status{absent, leading, leading},
+			roles: []role{catchAll, shardA}, start: []status{absent, leading},
 			labels: []label{unlabelled, labelA}, faults: faults{relabels: 2, stops: 1, kills: 1},
 		},
 		"Lossy": {
@@ -29,35 +33,27 @@ func worlds() map[string]*model {
 			labels: []label{labelA, labelB}, faults: faults{relabels: 3, losses: 2},
 		},
 		"Misled": {
-			roles: []role{shardA, shardB, unsharded}, start: []status{leading, leading, absent},
+			roles: []role{shardA, shardB}, start: []status{leading, leading},
 			labels: []label{labelA, labelB}, faults: faults{relabels: 1, repeats: 1, denials: 1, losses: 1, writes: 1},
 		},
-		"Outage": {
-			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
+		"Over": {
+			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, absent},
 			labels: []label{labelA, labelB}, faults: faults{relabels: 2, outages: 1, stops: 1},
 		},
-		"UnshardedOutage": {
-			roles: []role{shardA, unsharded, unsharded}, start: []status{leading, leading, standby},
-			labels: []label{labelA}, faults: faults{outages: 1, stops: 1, losses: 1},
-		},
-		"Usurped": {
-			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
-			labels: []label{labelA, labelB}, faults: faults{relabels: 2, usurpations: 1},
-		},
 		"Status": {
-			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
+			roles: []role{shardA, shardB}, start: []status{leading, leading},
 			labels: []label{labelA, labelB}, faults: faults{relabels: 1, writes: 1, losses: 1, kills: 1},
 		},
 		"UnshardedStatus": {
-			roles: []role{shardA, shardB, unsharded}, start: []status{leading, leading, absent},
+			roles: []role{shardA, unsharded}, start: []status{leading, leading},
 			labels: []label{labelA, labelB}, faults: faults{relabels: 1, writes: 1, losses: 1, kills: 1},
 		},
 		"Erased": {
-			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
+			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, absent},
 			labels: []label{labelA}, faults: faults{erasures: 2, writes: 1, losses: 1, kills: 1},
 		},
 		"Restored": {
-			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, standby},
+			roles: []role{shardA, shardB, shardA}, start: []status{leading, leading, absent},
 			labels: []label{labelA}, faults: faults{restores: 2, kills: 1, writes: 1, losses: 1},
 		},
 		"Copied": {

@@ -7,20 +7,22 @@ package claim
 import (
 	"context"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
 // An oldReader is the cache: it holds the Workspace as of the last read, if any.
@@ -72,32 +74,28 @@ func (c counter) Event(_ runtime.Object, e event.Event) {
 
 func (c counter) WithAnnotations(...string) event.Recorder { return c }
 
-type stubLeases struct {
-	state lease.State
-	hosts []string
+// stubSessions has the state of every session.
+type stubSessions struct{ state session.State }
 
-	// unsharded says that the unsharded instance is alive.
-	unsharded atomic.Bool
+func (s *stubSessions) State(context.Context, Claim) session.State { return s.state }
 
-	// asked is the number of questions whether it is.
-	asked atomic.Int32
+func (s *stubSessions) OnEnd(func(client.ObjectKey)) {}
+
+// An inner reconciler calls a function for each Workspace, unless it has nothing to do.
+type inner struct {
+	work func(o client.Object)
+	idle bool
 }
 
-func (l *stubLeases) Namespace() string { return namespace }
+func (i *inner) Waits(client.Object) (time.Duration, bool) { return time.Minute, i.idle }
 
-func (l *stubLeases) State(context.Context, client.ObjectKey, string) lease.State { return l.state }
+func (i *inner) Reconcile(_ context.Context, o client.Object, _ bool) (reconcile.Result, error) {
+	i.work(o)
 
-func (l *stubLeases) Unsharded(context.Context) lease.State {
-	l.asked.Add(1)
-
-	if l.unsharded.Load() {
-		return lease.Alive
-	}
-
-	return lease.Dead
+	return reconcile.Result{}, nil
 }
 
-func (l *stubLeases) UnshardedHosts() []string { return l.hosts }
+func (i *inner) Add(reconcile.Request) {}
 
 // stubLocks are the Workspaces on whose state a lock may be left.
 type stubLocks struct{ left sync.Map }
@@ -109,3 +107,12 @@ func (l *stubLocks) Any(uid types.UID) bool {
 }
 
 func (l *stubLocks) Forget(uid types.UID) { l.left.Delete(uid) }
+
+func mustParse(name string) shard.ID {
+	id, _ := shard.Parse(name)
+
+	return id
+}
+
+// theObject is a Workspace whose content does not matter.
+func theObject() Object { return &clusterv1beta1.Workspace{} }

@@ -10,15 +10,17 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard/lease"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
 const (
@@ -35,30 +37,39 @@ const (
 	handOffDead     = "dead"
 )
 
-// handedOff ends the wait of a Workspace that this instance may work on from now on, and counts it if it
-// was one of another instance until then. The claim of a dead instance that it had no need to wait for
-// counts too, except for an unsharded instance: it finds that claim again and again.
+// handedOff ends the wait of a Workspace that this process works on from now on, and counts it if it was
+// one of another instance until then. The claim of a dead instance that it had no need to wait for counts,
+// too.
 func (c *Claims) handedOff(r ref, s Situation) {
 	took, waited := c.waits.forget(r)
-	other := s.Claimed.Namespace != s.Me.Namespace || s.Claimed.Lease != s.Me.Lease
 
 	switch {
 	case s.Claimed == (Claim{}) && waited:
 		c.Metrics.HandedOff(handOffReleased, took)
-	case s.Claimed != (Claim{}) && other && (waited || s.sharded()):
+	case s.Claimed != (Claim{}) && !s.Claimed.Same(s.Me) && s.Claimed.Instance != c.id.Instance():
 		c.Metrics.HandedOff(handOffDead, took)
+	}
+}
+
+// idle ends the wait of a Workspace that needs nothing now. A claim of a dead instance stays, and is counted
+// when this process replaces it.
+func (c *Claims) idle(r ref, s Situation) {
+	if s.Claimed == (Claim{}) {
+		c.handedOff(r, s)
+	} else {
+		c.waits.forget(r)
 	}
 }
 
 // notify records an Event with the reason why a Workspace waits, once for each reason. If a person has to
 // act, the Event is a warning and is repeated: nothing else shows that the Workspace is not served.
-func (c *Claims) notify(r ref, o client.Object, a Action, s Situation) {
+func (c *Claims) notify(r ref, o client.Object, s Situation) {
 	longest := c.LongestRun
 	if meta.WasDeleted(o) {
 		longest *= 2 // To destroy, and to delete the Terraform workspace.
 	}
 
-	message, warn := reason(a, s, longest, c.waits.since(r, o.GetUID(), s.Claimed) > longest)
+	message, warn := reason(s, longest, c.waits.since(r, o.GetUID(), s.Claimed) > longest)
 	e, again := event.Normal(reasonWaiting, message), time.Duration(0)
 
 	if warn {
@@ -80,21 +91,21 @@ func (c *Claims) reportFailure(r ref, o client.Object, err error) {
 
 // reason says why a Workspace waits, and whether a person has to act. It is overdue if it waits for
 // longer than the longest run: the holder of the claim may not know of it.
-func reason(a Action, s Situation, longest time.Duration, overdue bool) (message string, warn bool) {
+func reason(s Situation, longest time.Duration, overdue bool) (message string, warn bool) {
+	id, known := shard.FromInstance(s.Claimed.Instance)
+
 	whom := s.Claimed.Lease
-	if id, ok := shard.FromLeaseName(s.Claimed.Lease); ok {
+	if known {
 		whom = id.String()
 	}
 
-	claimant := fmt.Sprintf("the instance of %s on %q", whom, lease.HostOf(s.Claimed.Holder))
+	claimant := fmt.Sprintf("the instance of %s on %q", whom, session.HostOf(s.Claimed.Holder))
 
 	switch {
-	case a == WaitForUnsharded && s.UnshardedPeer == lease.Unknown:
-		return fmt.Sprintf("Waiting until it is known whether there is an unsharded instance: its Lease %q cannot be read. Check the right to get Leases", shard.ID{}.LeaseName()), true
-	case a == WaitForUnsharded:
-		return "Waiting for the unsharded instance to stop: it serves every Workspace, and claims none. If it is to stay, run it with --shard-catch-all", false
-	case s.Claimant == lease.Unknown:
-		return fmt.Sprintf("Waiting until it is known whether %s is alive: its Lease %q cannot be read. Give this instance the right to get Leases in that namespace, or one --lease-namespace to all instances", claimant, s.Claimed.Namespace+"/"+s.Claimed.Lease), true
+	case s.Claimant == session.Unknown:
+		return fmt.Sprintf("Waiting until it is known whether %s is alive: its Lease %q cannot be read or updated. Give this instance the rights to get, create and update Leases in that namespace, or one --lease-namespace to all instances", claimant, s.Claimed.Namespace+"/"+s.Claimed.Lease), true
+	case known && !id.Sharded():
+		return fmt.Sprintf("Waiting for the unsharded instance on %q to stop: it serves every Workspace. If it is to stay, run it with --shard-catch-all", session.HostOf(s.Claimed.Holder)), false
 	case overdue:
 		return fmt.Sprintf("Waiting for %s for more than %s, and no run takes longer: it cannot release the Workspace, or does not know of the claim in status.ownership, which a person may have restored. Restart that instance: its claims end with it", claimant, longest), true
 	default:
@@ -112,6 +123,9 @@ type waits struct {
 	mu       sync.Mutex
 	messages map[ref]message
 	waiting  map[ref]stay
+
+	// wake puts a Workspace of a kind into the queue.
+	wake map[schema.GroupVersionKind]func(reconcile.Request)
 }
 
 // A message is the last one about a Workspace.
@@ -132,7 +146,7 @@ type stay struct {
 }
 
 func newWaits(changed func(waiting int)) *waits {
-	return &waits{now: time.Now, changed: changed, messages: map[ref]message{}, waiting: map[ref]stay{}}
+	return &waits{now: time.Now, changed: changed, messages: map[ref]message{}, waiting: map[ref]stay{}, wake: map[schema.GroupVersionKind]func(reconcile.Request){}}
 }
 
 // since records that a Workspace waits for the holder of a claim, and returns for how long.
@@ -146,7 +160,7 @@ func (l *waits) since(r ref, uid types.UID, c Claim) time.Duration {
 		w = stay{uid: uid, began: l.now()}
 	}
 
-	if !ok || w.claim != c {
+	if !ok || !w.claim.Same(c) {
 		w.claim, w.since = c, l.now()
 		l.waiting[r] = w
 		l.changed(len(l.waiting))
@@ -155,14 +169,24 @@ func (l *waits) since(r ref, uid types.UID, c Claim) time.Duration {
 	return l.now().Sub(w.since)
 }
 
-// has says whether a Workspace waits.
-func (l *waits) has(r ref, uid types.UID) bool {
+// wakes sets the function that puts a Workspace of a kind into the queue.
+func (l *waits) wakes(kind schema.GroupVersionKind, add func(reconcile.Request)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	w, ok := l.waiting[r]
+	l.wake[kind] = add
+}
 
-	return ok && w.uid == uid
+// ended puts all Workspaces into the queue that wait for a session.
+func (l *waits) ended(lease client.ObjectKey) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	for r, w := range l.waiting {
+		if w.claim.Namespace == lease.Namespace && w.claim.Lease == lease.Name {
+			l.wake[r.kind](reconcile.Request{NamespacedName: r.key})
+		}
+	}
 }
 
 // due says whether the message is new, or was last sent so long ago that it is to be repeated. If

@@ -2,8 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package incarnation lets a process prove that an earlier process in the same pod is dead, and
-// that the Lease has not changed since.
+// Package incarnation lets a process prove that an earlier process in the same pod is dead.
 //
 // Each process has a process file, in a file system in memory. The containers of a pod share that
 // file system. It survives a container restart. It is lost with the pod or a reboot. Therefore a
@@ -11,19 +10,15 @@
 //
 // The process holds a lock on its file, and all of its children inherit the lock. The kernel
 // releases it when the last of them has ended. A process that is stopped, or cannot end, keeps
-// it.
-//
-// The file has the version of the Lease that the process wrote last. A Lease of any other
-// version was changed since, and another instance may have taken it: the death of the process
-// says nothing then. A Lease may name the process again, because a person has restored it.
+// it. A later process that gets the lock keeps the file, and the identity that is in its name.
 package incarnation
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,142 +31,172 @@ const (
 	prefix = "crossplane-provider-terraform-"
 
 	// maxSize is longer than a process file.
-	maxSize = 512
+	maxSize = 1024
 )
 
-// ProcessFiles are the files of the processes in this pod. Begin and Wrote must not be called
+// A ProcessFile is the file of one process. This process has its lock. Its methods must not be called
 // concurrently.
-type ProcessFiles struct {
-	dir string
+type ProcessFile struct {
+	root *os.Root
+	file *os.File
 
-	// own is the file of this process.
-	own *os.File
+	// Identity of the process.
+	Identity string
+
+	// Scope of the process: only processes of one scope follow each other. Session is the session that it
+	// opened last, or empty.
+	Scope, Session string
 }
 
-// New returns the ProcessFiles in the supplied directory.
-func New(dir string) *ProcessFiles { return &ProcessFiles{dir: dir} }
+// Create makes the file of this process. Children that start later inherit the lock. Without a file, this
+// process cannot be proven to be dead.
+func Create(dir, identity, scope string) (*ProcessFile, error) {
+	p, err := in(dir, identity)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open directory of process files: %w", err)
+	}
 
-// Begin makes the file of this process, if there is none. Children that start later inherit the
-// lock. Without a file, this process cannot be proven to be dead.
-func (p *ProcessFiles) Begin(identity string) (err error) {
-	if p.own != nil {
+	made, err := p.root.OpenFile(prefix+identity, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		p.Close()
+
+		return nil, fmt.Errorf("cannot make process file: %w", err)
+	}
+
+	p.Scope = scope
+
+	if err := errors.Join(made.Close(), p.open(), p.Record(""), p.Keep()); err != nil {
+		p.Remove()
+
+		return nil, fmt.Errorf("cannot make process file: %w", err)
+	}
+
+	return p, nil
+}
+
+// Dead returns the files in a directory of the processes of a scope that have ended, and all of their
+// children. Each has to be kept, closed or removed.
+func Dead(dir, scope string) []*ProcessFile {
+	files, err := os.ReadDir(dir)
+	if err != nil {
 		return nil
 	}
 
-	root, err := os.OpenRoot(p.dir)
-	if err != nil {
-		return fmt.Errorf("cannot open directory of process files: %w", err)
+	var dead []*ProcessFile
+
+	for _, f := range files {
+		identity, ok := strings.CutPrefix(f.Name(), prefix)
+		if !ok {
+			continue
+		}
+
+		p, err := in(dir, identity)
+		if err != nil {
+			continue
+		}
+
+		// The scope never changes. Without the lock, the session may.
+		if p.read() != nil || p.Scope != scope || p.open() != nil || p.read() != nil {
+			p.Close()
+
+			continue
+		}
+
+		dead = append(dead, p)
 	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
-	own, err := root.OpenFile(prefix+identity, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("cannot make process file: %w", err)
-	}
-
-	if err := hold(root, identity); err != nil {
-		return errors.Join(err, own.Close(), root.Remove(prefix+identity))
-	}
-
-	p.own = own
-
-	return nil
+	return dead
 }
 
-// hold locks the file of this process until the process ends. Children get a descriptor that they
-// cannot write to.
-func hold(root *os.Root, identity string) error {
-	f, err := open(root, identity)
+func in(dir, identity string) (*ProcessFile, error) {
+	root, err := os.OpenRoot(dir)
+
+	return &ProcessFile{root: root, Identity: identity}, err
+}
+
+// open opens the file and locks it. It fails if the process may be alive, or for a file that another user
+// made, or that another kernel may see. Children get a descriptor that they cannot write to.
+func (p *ProcessFile) open() (err error) {
+	if p.file, err = p.root.OpenFile(prefix+p.Identity, os.O_RDONLY|unix.O_NONBLOCK, 0); err != nil {
+		return err
+	}
+
+	if err := check(p.file); err != nil {
+		return err
+	}
+
+	return unix.Flock(int(p.file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+}
+
+// read reads the scope and the session.
+func (p *ProcessFile) read() error {
+	f, err := p.root.OpenFile(prefix+p.Identity, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return fmt.Errorf("cannot open process file: %w", err)
+		return err
 	}
 	defer f.Close() //nolint:errcheck // Nothing is written through it.
 
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return fmt.Errorf("cannot lock process file: %w", err)
+	if err := check(f); err != nil {
+		return err
 	}
 
-	// The duplicate keeps the lock, and children inherit it. The garbage collector closes an os.File
-	// that is not used any more, and does not know of the duplicate.
-	if _, err := unix.Dup(int(f.Fd())); err != nil {
-		return fmt.Errorf("cannot lock process file: %w", err)
+	text, err := io.ReadAll(io.LimitReader(f, maxSize))
+	if err != nil {
+		return err
+	}
+
+	// What follows the second line is left of a longer text.
+	lines := strings.SplitN(string(text), "\n", 3)
+	if len(lines) < 3 {
+		return errors.New("the process file is not complete")
+	}
+
+	p.Scope, p.Session = lines[0], lines[1]
+
+	return nil
+}
+
+// Keep keeps the lock until this process and all of its children have ended.
+func (p *ProcessFile) Keep() error {
+	// Children inherit the duplicate. The garbage collector closes an os.File that is not used any more, and
+	// does not know of the duplicate.
+	if _, err := unix.Dup(int(p.file.Fd())); err != nil {
+		return fmt.Errorf("cannot keep the lock on the process file: %w", err)
 	}
 
 	return nil
 }
 
-// Wrote notes the version of the Lease that this process has just written.
-func (p *ProcessFiles) Wrote(version string) error {
-	if p.own == nil {
-		return nil
+// Record notes the session that this process is about to open.
+func (p *ProcessFile) Record(session string) error {
+	p.Session = session
+
+	f, err := p.root.OpenFile(prefix+p.Identity, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("cannot write process file: %w", err)
 	}
 
-	// An earlier version may be longer. What follows the end of the line does not count.
-	if _, err := p.own.WriteAt([]byte(version+"\n"), 0); err != nil {
+	_, err = f.WriteString(p.Scope + "\n" + session + "\n")
+	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("cannot write process file: %w", err)
 	}
 
 	return nil
 }
 
-// Last returns the version of the Lease that the process with the supplied identity wrote last.
-// It is empty unless that process and all of its children have ended.
-func (p *ProcessFiles) Last(identity string) string {
-	root, err := os.OpenRoot(p.dir)
-	if err != nil {
-		return ""
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
-	f, err := open(root, identity)
-	if err != nil {
-		return ""
-	}
-	defer f.Close() //nolint:errcheck // That unlocks it; nothing is written.
-
-	// Any error means that the process may be alive. Several processes may look at once.
-	if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil {
-		return ""
+// Close gives up the lock, unless it is kept.
+func (p *ProcessFile) Close() {
+	if p.file != nil {
+		_ = p.file.Close()
 	}
 
-	text, err := io.ReadAll(io.LimitReader(f, maxSize))
-	if err != nil {
-		return ""
-	}
-
-	version, _, complete := bytes.Cut(text, []byte("\n"))
-	if !complete {
-		return ""
-	}
-
-	return string(version)
+	_ = p.root.Close()
 }
 
-// Remove removes the file of a process.
-func (p *ProcessFiles) Remove(identity string) {
-	root, err := os.OpenRoot(p.dir)
-	if err != nil {
-		return
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
-	// A process file that stays is small, and does no harm.
-	_ = root.Remove(prefix + identity)
-}
-
-// open opens a process file. It fails for one that another user made, or that another kernel may
-// see.
-func open(root *os.Root, identity string) (*os.File, error) {
-	f, err := root.OpenFile(prefix+identity, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-
-	if err := check(f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-
-	return f, nil
+// Remove removes the file. One that stays is small, and does no harm.
+func (p *ProcessFile) Remove() {
+	_ = p.root.Remove(prefix + p.Identity)
+	p.Close()
 }
 
 func check(f *os.File) error {

@@ -29,7 +29,7 @@ const (
 	// variable names the directory of the process files of that process.
 	variable = "INCARNATION_TEST_DIR"
 
-	written = "uid/1234"
+	scope, session = "ns/lease", "session-a"
 )
 
 func TestMain(m *testing.M) {
@@ -48,8 +48,12 @@ func TestMain(m *testing.M) {
 // play makes a process file and starts a child, whose child goes on when both have ended. It does
 // not end by itself.
 func play(dir string) error {
-	r := New(dir)
-	if err := errors.Join(r.Begin(identity), r.Wrote(written+"0"), r.Wrote(written)); err != nil {
+	p, err := Create(dir, identity, scope)
+	if err != nil {
+		return err
+	}
+
+	if err := errors.Join(p.Record(session+"0"), p.Record(session)); err != nil {
 		return err
 	}
 
@@ -93,28 +97,25 @@ func newDiskDir(t *testing.T) string {
 	return dir
 }
 
-// expectLast waits until the process with the supplied identity counts as dead.
-func expectLast(t *testing.T, r *ProcessFiles, want string) {
-	t.Helper()
+// deadIn returns the identity and the session of the dead process in a directory, or nothing.
+func deadIn(dir string) string {
+	var found []string
 
-	if err := wait.Until(t.Context(), wait.Patience, func() error {
-		if diff := cmp.Diff(want, r.Last(identity)); diff != "" {
-			return fmt.Errorf("Last(...): -want, +got:\n%s", diff)
-		}
+	for _, p := range Dead(dir, scope) {
+		found = append(found, p.Identity+" "+p.Session)
 
-		return nil
-	}); err != nil {
-		t.Error(err)
+		p.Close()
 	}
+
+	return strings.Join(found, ", ")
 }
 
-// TestLast stops and kills a process and its children. Only when the last of them has ended, the
+// TestDead stops and kills a process and its children. Only when the last of them has ended, the
 // process counts as dead.
-func TestLast(t *testing.T) {
+func TestDead(t *testing.T) {
 	t.Parallel()
 
 	dir := newDir(t)
-	r := New(dir)
 
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 
@@ -141,8 +142,8 @@ func TestLast(t *testing.T) {
 	expectAlive := func(reason string) {
 		t.Helper()
 
-		if got := r.Last(identity); got != "" {
-			t.Errorf("%s\nLast(...): want nothing, got %q", reason, got)
+		if got := deadIn(dir); got != "" {
+			t.Errorf("%s\nDead(...): want nothing, got %q", reason, got)
 		}
 	}
 
@@ -166,12 +167,29 @@ func TestLast(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	expectLast(t, r, written)
+	if err := wait.Until(t.Context(), wait.Patience, func() error {
+		if got := deadIn(dir); got != identity+" "+session {
+			return fmt.Errorf("Dead(...): got %q", got)
+		}
 
-	r.Remove(identity)
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
 
-	if got := r.Last(identity); got != "" {
-		t.Errorf("Last(...) without a process file: got %q", got)
+	p := Dead(dir, scope)[0]
+	if err := errors.Join(p.Keep(), p.Record("next")); err != nil {
+		t.Error(err)
+	}
+
+	if got := deadIn(dir); got != "" {
+		t.Errorf("the next process lives: want nothing, got %q", got)
+	}
+
+	p.Remove()
+
+	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+		t.Errorf("want no process file, got %v, %v", files, err)
 	}
 }
 
@@ -185,10 +203,12 @@ func TestNoProof(t *testing.T) {
 		want   string
 	}{
 		"None":      {reason: "That process was in another pod.", make: func(*testing.T, string) error { return nil }},
-		"Complete":  {reason: "No process has locked it.", make: file(written + "\n"), want: written},
-		"Longer":    {reason: "The rest of an earlier version does not count.", make: file(written + "\n9\n"), want: written},
-		"Begun":     {reason: "That process has never written the Lease.", make: file("")},
-		"Cut":       {reason: "The version may not be complete.", make: file(written)},
+		"Complete":  {reason: "No process has locked it.", make: file(scope + "\n" + session + "\n"), want: identity + " " + session},
+		"Longer":    {reason: "The rest of an earlier text does not count.", make: file(scope + "\n" + session + "\n9\n"), want: identity + " " + session},
+		"Begun":     {reason: "That process has opened no session.", make: file(scope + "\n\n"), want: identity + " "},
+		"Empty":     {reason: "That process has just made it.", make: file("")},
+		"Cut":       {reason: "The name may not be complete.", make: file(scope + "\n" + session)},
+		"Scope":     {reason: "It belongs to another instance.", make: file("ns/other\n" + session + "\n")},
 		"Directory": {reason: "It is no file.", make: func(_ *testing.T, path string) error { return os.Mkdir(path, 0o700) }},
 		"Pipe":      {reason: "A read of it would never end.", make: func(_ *testing.T, path string) error { return unix.Mkfifo(path, 0o600) }},
 		"Disk": {
@@ -198,7 +218,7 @@ func TestNoProof(t *testing.T) {
 
 				dir := newDiskDir(t)
 
-				return errors.Join(os.Remove(filepath.Dir(path)), os.Symlink(dir, filepath.Dir(path)), file(written+"\n")(t, path))
+				return errors.Join(os.Remove(filepath.Dir(path)), os.Symlink(dir, filepath.Dir(path)), file(scope+"\n"+session+"\n")(t, path))
 			},
 		},
 	}
@@ -216,8 +236,8 @@ func TestNoProof(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			if diff := cmp.Diff(tc.want, New(dir).Last(identity)); diff != "" {
-				t.Errorf("%s\nLast(...): -want, +got:\n%s", tc.reason, diff)
+			if diff := cmp.Diff(tc.want, deadIn(dir)); diff != "" {
+				t.Errorf("%s\nDead(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -227,29 +247,29 @@ func file(text string) func(*testing.T, string) error {
 	return func(_ *testing.T, path string) error { return os.WriteFile(path, []byte(text), 0o600) }
 }
 
-// TestBegin ensures that there is no process file where it would prove nothing.
-func TestBegin(t *testing.T) {
+// TestCreate ensures that there is no process file where it would prove nothing.
+func TestCreate(t *testing.T) {
 	t.Parallel()
 
 	dir := newDiskDir(t)
-	if err := New(dir).Begin(identity); err == nil || !strings.Contains(err.Error(), "memory") {
-		t.Errorf("Begin(...) on a disk: got error %v", err)
+	if _, err := Create(dir, identity, scope); err == nil || !strings.Contains(err.Error(), "memory") {
+		t.Errorf("Create(...) on a disk: got error %v", err)
 	}
 
 	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
-		t.Errorf("Begin(...) on a disk left %v, %v", files, err)
+		t.Errorf("Create(...) on a disk left %v, %v", files, err)
 	}
 
-	if err := New(filepath.Join(dir, "missing")).Begin(identity); err == nil {
-		t.Error("Begin(...) in a missing directory: want an error")
+	if _, err := Create(filepath.Join(dir, "missing"), identity, scope); err == nil {
+		t.Error("Create(...) in a missing directory: want an error")
 	}
 
-	r := New(newDir(t))
-	if err := errors.Join(r.Begin(identity), r.Begin(identity)); err != nil {
-		t.Errorf("Begin(...) twice: %v", err)
+	dir = newDir(t)
+	if _, err := Create(dir, identity, scope); err != nil {
+		t.Error(err)
 	}
 
-	if err := New(r.dir).Begin(identity); err == nil {
-		t.Error("Begin(...) of another process with the same identity: want an error")
+	if _, err := Create(dir, identity, scope); err == nil {
+		t.Error("Create(...) of another process with the same identity: want an error")
 	}
 }

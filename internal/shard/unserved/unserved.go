@@ -43,7 +43,7 @@ const (
 	ReasonNoCatchAll = "no_catch_all"
 )
 
-// Leases is a lease.Observer.
+// Leases is a session.Observer.
 type Leases interface {
 	Serving() ([]shard.ID, bool)
 }

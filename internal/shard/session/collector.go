@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
+	"github.com/crossplane-contrib/provider-terraform/internal/shard"
+)
+
+// The Lease of a session that has ended stays for a while: whoever finds a claim of a session without a
+// Lease has to wait for the longest duration. Another instance cannot know which claims name it.
+const (
+	collectInterval   = 20 * time.Second
+	collectOwnAfter   = time.Minute
+	collectOtherAfter = time.Hour
+)
+
+// Collector returns a task that deletes the Leases of sessions that have ended, except for those that
+// claims name, and those that the leader election of their instance names. id is the instance of this
+// process. named returns the sessions that the claims on its Workspaces name.
+func (o *Observer) Collector(id shard.ID, named func(context.Context) (map[client.ObjectKey]bool, error)) periodic.Task {
+	return periodic.Task{
+		Interval: collectInterval,
+		AtOnce:   true,
+		Do: func(ctx context.Context) error {
+			leases := o.collectable(id)
+			if len(leases) == 0 {
+				return nil
+			}
+
+			keep, err := named(ctx)
+			if err != nil {
+				return err
+			}
+
+			for _, l := range leases {
+				if !keep[client.ObjectKeyFromObject(l)] {
+					err = errors.Join(err, o.collect(ctx, l))
+				}
+			}
+
+			return err
+		},
+		Failed: func(err error) { o.log.Info("Cannot delete the Lease of a session that has ended", "error", err) },
+	}
+}
+
+// collectable returns the Leases of sessions that ended long enough ago.
+func (o *Observer) collectable(id shard.ID) []*coordinationv1.Lease {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	var leases []*coordinationv1.Lease
+
+	for key, t := range o.sessions {
+		if t.lease == nil || t.unlisted || key.Namespace != o.namespace || !hasEnded(t.lease) {
+			continue
+		}
+
+		after := collectOtherAfter
+		if t.lease.GetLabels()[shard.InstanceLabelKey] == id.Instance() {
+			after = collectOwnAfter
+		}
+
+		// That time is from another machine. If the clocks differ, somebody waits, and nothing else happens.
+		if ended := t.lease.Spec.RenewTime; ended == nil || o.now().Sub(ended.Time) > after {
+			leases = append(leases, t.lease)
+		}
+	}
+
+	return leases
+}
+
+func (o *Observer) collect(ctx context.Context, l *coordinationv1.Lease) error {
+	if id, ok := shard.FromInstance(l.GetLabels()[shard.InstanceLabelKey]); ok {
+		election, err := get(ctx, o.kube, client.ObjectKey{Namespace: o.namespace, Name: id.LeaseName()})
+		if err != nil || election != nil && election.GetAnnotations()[shard.SessionAnnotationKey] == l.GetName() {
+			return err
+		}
+	}
+
+	err := o.kube.Delete(ctx, l, client.Preconditions{UID: &l.UID, ResourceVersion: &l.ResourceVersion})
+	if kerrors.IsConflict(err) {
+		err = nil
+	}
+
+	return errors.Wrap(client.IgnoreNotFound(err), "cannot delete Lease")
+}
