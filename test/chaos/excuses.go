@@ -26,9 +26,9 @@ const respite = 10 * time.Second
 // killed was busy after the interrupt, and had no time to save it.
 const haste = 2500 * time.Millisecond
 
-// deadline is the renew deadline, without the time since the last renewal: a run that cannot reach the API
-// server for longer is interrupted.
-const deadline = 2500 * time.Millisecond
+// expiry is the minimum time for which an instance cannot reach the API server before one of its runs is killed:
+// the renew deadline, without the time since the last renewal, and the grace period of the interrupt.
+const expiry = 2500*time.Millisecond + haste
 
 // excuse returns the reason why a run could not save the resource that it was busy to create
 // at the supplied time. It is empty if the run had to save it.
@@ -83,17 +83,21 @@ func killer(by *run, notes []note, at int64) string {
 	return ""
 }
 
-// homeless says whether a run was interrupted while it could not reach its backend: its instance ended
-// before the backend was reachable again for long enough, or could not renew its session until the
-// deadline. The state is on its disk then, unless the CLI was killed while it tried to save. An instance
-// with another disk that takes over cannot know of the state.
+// homeless says whether a run was interrupted while it could not reach its backend, and one of these is true:
+//
+//   - Its instance ended before the backend was reachable again for long enough. The state is on its disk then.
+//     If the disk is lost before the API server is back, and an instance with another disk takes over, the
+//     latter cannot know of the state.
+//   - Its instance lived on, but could not renew its session for so long that it killed the run, which may have
+//     been waiting for an answer of the backend. A run that ended by itself has left its state on the disk,
+//     and the instance has to save it.
 func homeless(by *run, notes []note) bool {
 	at, ok := ended(notes)[by.instance]
 
 	return slices.ContainsFunc(notes, func(n note) bool {
 		return n.cutsOff() && (n.subject == "" || n.subject == unnumbered(by.instance)) &&
 			by.end > n.time && by.end < n.until()+int64(haste) &&
-			(ok && at < n.until()+int64(respite) || by.end > n.time+int64(deadline))
+			(ok && at < n.until()+int64(respite) || by.end > n.time+int64(expiry))
 	})
 }
 

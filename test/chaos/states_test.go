@@ -140,6 +140,17 @@ func TestUnsaved(t *testing.T) {
 			notes:  []note{{time: at(3000), end: at(8000), kind: restart}},
 			want:   want,
 		},
+		"ExpiredWithoutServer": {
+			reason: "An instance that cannot renew its session kills what waits for the backend, and lives on.",
+			runs:   []run{newRun("a#1", 5, 1, 6100)},
+			notes:  []note{{time: at(1000), end: at(8000), kind: oneWay, subject: "a"}},
+		},
+		"ExpiredEarly": {
+			reason: "The run ended before it was killed: the instance has to save what it left on the disk.",
+			runs:   []run{newRun("a#1", 5, 1, 5900)},
+			notes:  []note{{time: at(1000), end: at(8000), kind: oneWay, subject: "a"}},
+			want:   want,
+		},
 		"AnotherKilled": {
 			reason: "A fault of the next process of the instance is no excuse.",
 			runs:   run5,
