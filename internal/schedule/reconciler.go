@@ -57,6 +57,9 @@ func (r *Reconciler) delay(req reconcile.Request, d Decision, slot func(req reco
 	}
 }
 
+// Forget drops what this instance has found out about a Workspace, so that its status decides what to do.
+func (r *Reconciler) Forget(o client.Object) { r.records.forgetResults(o) }
+
 // Add puts a Workspace into the queue.
 func (r *Reconciler) Add(req reconcile.Request) {
 	r.slots.mu.Lock()

@@ -149,6 +149,11 @@ func (r *Records) ForgetObservation(ws workspace.Workspace) {
 	r.change(ws, func(rec *Record) { rec.Observation = Observation{} })
 }
 
+// forgetResults drops the observation and the failures of a Workspace.
+func (r *Records) forgetResults(o client.Object) {
+	r.change(o, func(rec *Record) { rec.Observation, rec.Failures = Observation{}, Failures{} })
+}
+
 // Fail records that a reconcile of a Workspace failed. missing says that the cause is a reference to something
 // that does not exist yet. Failures with and without that cause do not add up.
 func (r *Records) Fail(ws workspace.Workspace, missing bool) Failures {

@@ -74,6 +74,15 @@ func TestRecords(t *testing.T) {
 			},
 			want: want{Known: true, Failures: 1},
 		},
+		"Claimed": {
+			reason: "Another instance may have had the Workspace in between, although it was always in the cache.",
+			do: func(r *Records) {
+				r.Observe(settled(), Observation{})
+				r.Fail(settled(), false)
+				r.forgetResults(settled())
+			},
+			want: want{Known: true},
+		},
 		"Succeeded": {
 			reason: "The next failure is the first one.",
 			do: func(r *Records) {

@@ -339,3 +339,25 @@ func testWaitsForOwner(t *testing.T, f *fixture) {
 	f.expectRuns(t, "It belongs to another instance.", 0)
 	f.expectClaim(t, "It belongs to another instance.", another("host-1_1f33"))
 }
+
+// testErased removes the claim of a Workspace that is held. Another instance could have worked on it until the
+// next claim.
+func testErased(t *testing.T, f *fixture) {
+	t.Helper()
+
+	f.expectReconciled(t)
+	f.refresh(t)
+	f.expectReconciled(t)
+
+	if f.inner.forgot != 1 {
+		t.Errorf("want no further reason to forget anything while the claim is there, got %d", f.inner.forgot)
+	}
+
+	f.claimFor(t, Claim{})
+	f.expectReconciled(t)
+	f.expectClaim(t, "It is claimed again.", f.me())
+
+	if f.inner.forgot != 2 {
+		t.Errorf("want it to be forgotten what was found out before, got %d", f.inner.forgot)
+	}
+}

@@ -46,6 +46,7 @@ func TestLive(t *testing.T) {
 			"NothingToDo":         testNothingToDo,
 			"ClaimedByAnotherNow": testClaimedByAnotherNow,
 			"PreviousOwner":       testPreviousOwner,
+			"Erased":              testErased,
 		} {
 			// The kinds differ only in their types.
 			if i > 0 && name != "TakeAndRelease" {

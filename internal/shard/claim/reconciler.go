@@ -29,6 +29,10 @@ type Inner interface {
 	// just now, and not the content of a cache.
 	Reconcile(ctx context.Context, o client.Object, latest bool) (reconcile.Result, error)
 
+	// Forget what this process has found out about a Workspace under an earlier claim. Another one may have
+	// worked on it since.
+	Forget(o client.Object)
+
 	// Add a request to the queue.
 	Add(req reconcile.Request)
 }
@@ -165,6 +169,7 @@ func (r *Reconciler) take(ctx context.Context, name ref, o Object, s Situation) 
 		return reconcile.Result{}, false, nil
 	}
 
+	r.inner.Forget(taken)
 	r.claims.handedOff(name, s)
 
 	// It may have left since the decision.

@@ -85,6 +85,9 @@ func (s *stubSessions) OnEnd(func(client.ObjectKey)) {}
 type inner struct {
 	work func(o client.Object)
 	idle bool
+
+	// forgot is how often it was told to forget what it knows.
+	forgot int
 }
 
 func (i *inner) Waits(client.Object) (time.Duration, bool) { return time.Minute, i.idle }
@@ -94,6 +97,8 @@ func (i *inner) Reconcile(_ context.Context, o client.Object, _ bool) (reconcile
 
 	return reconcile.Result{}, nil
 }
+
+func (i *inner) Forget(client.Object) { i.forgot++ }
 
 func (i *inner) Add(reconcile.Request) {}
 
