@@ -8,8 +8,6 @@ import (
 	"bytes"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -82,24 +80,6 @@ func (a *applying) expectGivenUp(t *testing.T, texts ...string) {
 	}
 }
 
-// eventuallyNoRun waits until the apply has ended.
-func (a *applying) eventuallyNoRun(t *testing.T) {
-	t.Helper()
-
-	pid, err := os.ReadFile(filepath.Join(string(a.e), "pid"))
-	if err != nil {
-		t.Fatalf("cannot read evidence: %v", err)
-	}
-
-	eventually(t, func() error {
-		if !isEnded(strings.TrimSpace(string(pid))) {
-			return errors.New("the apply is still in progress")
-		}
-
-		return nil
-	})
-}
-
 // TestHangingAPIServer delays all requests of an instance without limit in the middle of an apply. At the
 // renew deadline the CLI is interrupted, saves its state and releases its lock. The instance goes on with
 // the same session when the API server answers.
@@ -108,8 +88,16 @@ func TestHangingAPIServer(t *testing.T) {
 
 	a := startApplying(t, withInterruptibleLease())
 	a.proxy.become(hang)
-	a.eventuallyNoRun(t)
-	expectUnlocked(t, a.c, a.ws, a.namespace, a.suffix)
+	// That is what the CLI does last.
+	eventually(t, func() error {
+		l := newLease(a.namespace, lockOf(a.ws, a.suffix))
+		if a.c.get(t, l); holder(l) != "" {
+			return errors.Errorf("the state is locked by %q", holder(l))
+		}
+
+		return nil
+	})
+	expectEndedProcess(t, a.e)
 	expectExists(t, a.c, stateSecret(a.ws, a.namespace, a.suffix))
 
 	a.proxy.become(transparent)
@@ -153,7 +141,7 @@ func TestOutageEndsBeforeRun(t *testing.T) {
 
 		return nil
 	})
-	a.eventuallyNoRun(t)
+	expectEndedProcess(t, a.e)
 }
 
 // TestDisturbedSession disturbs the session of an instance in the middle of an apply, which does not
@@ -207,7 +195,7 @@ func TestDisturbedSession(t *testing.T) {
 
 			if tc.over {
 				a.expectGivenUp(t, a.session.GetName(), "deleted or put back")
-				a.eventuallyNoRun(t)
+				expectEndedProcess(t, a.e)
 			} else {
 				expectNotServedBy(t, b, a.ws)
 				expectLeaseHeld(t, a.c, a.session.GetNamespace(), a.session.GetName())
@@ -231,7 +219,7 @@ func TestRestoredLease(t *testing.T) {
 	lease := leaseName + "-" + a.shard
 	a.c.patch(t, newLease(leaseNamespace, lease), map[string]any{"spec": map[string]any{"holderIdentity": "old_one"}})
 	a.expectGivenUp(t, lease, "old_one")
-	a.eventuallyNoRun(t)
+	expectEndedProcess(t, a.e)
 	expectUnlocked(t, a.c, a.ws, a.namespace, a.suffix)
 
 	if a.c.get(t, a.session); holder(a.session) != "" {
