@@ -20,8 +20,6 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiwait "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
@@ -33,7 +31,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/periodic"
-	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
 
@@ -49,12 +46,7 @@ const (
 	retryPeriod   = 2 * time.Second
 )
 
-// forgetAfter is how long the Lease of a shard without an instance stays. An instance that takes
-// over a Workspace reads in this Lease that the previous owner is dead. Without the Lease it would
-// have to wait for the duration of one.
-const forgetAfter = time.Hour
-
-// interval between two updates of the Roster. The Leases of the shards are in memory.
+// interval between two updates of the Roster. The sessions of the shards are in memory.
 const interval = time.Second
 
 // retryInterval is how soon a watch of Workspaces that has failed is started again, and how soon a
@@ -67,9 +59,6 @@ const longestRetry = time.Minute
 // resync is how often the assigned Workspaces are listed although the members have not changed: a
 // restored or copied manifest may have brought labels of other members.
 const resync = 10 * time.Minute
-
-// forgetInterval is how often the Leases of shards that are gone are deleted.
-const forgetInterval = 10 * time.Minute
 
 // Leases is a session.Observer.
 type Leases interface {
@@ -194,33 +183,26 @@ func (a *Assigner) work(ctx context.Context) {
 
 // follow updates the members until ctx is done.
 func (a *Assigner) follow(ctx context.Context, m *membership) {
-	roster, forgot := NewRoster(a.Grace), time.Time{}
+	roster := NewRoster(a.Grace)
 
 	task := periodic.Task{
 		Interval: interval,
 		AtOnce:   true,
-		Do: func(ctx context.Context) error {
+		Do: func(context.Context) error {
 			shards, ok := a.Leases.Shards()
 			if !ok {
 				return nil
 			}
 
-			members, gone := roster.Update(shards, time.Now())
+			members := roster.Update(shards, time.Now())
 			if m.set(members) {
 				a.Log.Info("Assigning Workspaces to other shards", "shards", members.Here, "away", members.Away)
 			}
 
 			a.Metrics.Members(len(members.Here))
 
-			if time.Since(forgot) < forgetInterval {
-				return nil
-			}
-
-			forgot = time.Now()
-
-			return a.forget(ctx, gone)
+			return nil
 		},
-		Failed: func(err error) { a.Log.Info("Cannot delete Leases of shards that are gone", "error", err) },
 	}
 
 	_ = task.Start(ctx) // It returns no error.
@@ -259,42 +241,4 @@ func (a *Assigner) balance(ctx context.Context, m *membership) {
 		case <-time.After(next):
 		}
 	}
-}
-
-// forget deletes the Leases of shards that have been away for long.
-func (a *Assigner) forget(ctx context.Context, gone map[string]time.Duration) error {
-	for name, away := range gone {
-		id, err := shard.Parse(name)
-		if err != nil || away < forgetAfter {
-			continue
-		}
-
-		l := &coordinationv1.Lease{}
-
-		err = a.Live.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: id.LeaseName()}, l)
-		if kerrors.IsNotFound(err) {
-			continue
-		}
-
-		if err != nil {
-			return errors.Wrapf(err, "cannot get Lease of shard %q", name)
-		}
-
-		// An instance may have taken it since the last list.
-		if r := l.Spec.RenewTime; r != nil && time.Since(r.Time) < forgetAfter/2 {
-			continue
-		}
-
-		// An instance that takes the Lease now changes its version.
-		err = a.Kube.Delete(ctx, l, client.Preconditions{UID: &l.UID, ResourceVersion: &l.ResourceVersion})
-
-		switch {
-		case err == nil:
-			a.Log.Info("Deleted the Lease of a shard without an instance", "shard", name, "away", away)
-		case !kerrors.IsNotFound(err) && !kerrors.IsConflict(err):
-			return errors.Wrapf(err, "cannot delete Lease of shard %q", name)
-		}
-	}
-
-	return nil
 }

@@ -46,11 +46,8 @@ func NewRoster(grace time.Duration) *Roster {
 	return &Roster{grace: grace, last: map[string]time.Time{}}
 }
 
-// Update returns the members, and for how long the other shards have been away. shards are those
-// that have a Lease.
-func (r *Roster) Update(shards map[string]session.Presence, now time.Time) (m Members, gone map[string]time.Duration) {
-	gone = map[string]time.Duration{}
-
+// Update returns the members. shards are those that have the Lease of a session.
+func (r *Roster) Update(shards map[string]session.Presence, now time.Time) (m Members) {
 	for name, p := range shards {
 		if _, known := r.last[name]; p.Alive || !known {
 			r.last[name] = now
@@ -59,21 +56,18 @@ func (r *Roster) Update(shards map[string]session.Presence, now time.Time) (m Me
 
 	for _, name := range slices.Sorted(maps.Keys(r.last)) {
 		p, there := shards[name]
-		away := now.Sub(r.last[name])
 
 		switch {
 		case p.Alive && p.Renewed:
 			m.Here = append(m.Here, name)
-		case p.Alive, away < r.grace:
+		case p.Alive, now.Sub(r.last[name]) < r.grace:
 			m.Away = append(m.Away, name)
-		case there:
-			gone[name] = away
-		default:
+		case !there:
 			delete(r.last, name)
 		}
 	}
 
-	return m, gone
+	return m
 }
 
 // A membership is what the assigner knows about the shards.

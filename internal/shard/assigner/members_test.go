@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 )
@@ -30,7 +29,6 @@ func TestRoster(t *testing.T) {
 		after   time.Duration
 		shards  map[string]session.Presence
 		members Members
-		gone    map[string]time.Duration
 	}{
 		{reason: "One of them may have died long ago.", shards: map[string]session.Presence{"a": here, "b": stale}, members: kept},
 		{reason: "It has renewed its Lease.", after: time.Second, shards: map[string]session.Presence{"a": here, "b": here}, members: both},
@@ -39,11 +37,11 @@ func TestRoster(t *testing.T) {
 		{reason: "It is back.", after: time.Second, shards: map[string]session.Presence{"a": here, "b": here}, members: both},
 		{reason: "A person has deleted its Lease.", after: time.Second, shards: map[string]session.Presence{"a": here}, members: kept},
 		{reason: "It has written it again.", after: time.Second, shards: map[string]session.Presence{"a": here, "b": here}, members: both},
-		{reason: "It was away for the grace period.", after: grace, shards: map[string]session.Presence{"a": here, "b": away}, members: one, gone: map[string]time.Duration{"b": grace}},
+		{reason: "It was away for the grace period.", after: grace, shards: map[string]session.Presence{"a": here, "b": away}, members: one},
 		{reason: "Its Lease is deleted.", after: time.Second, shards: map[string]session.Presence{"a": here}, members: one},
 		{reason: "It comes back after that.", after: time.Second, shards: map[string]session.Presence{"a": here, "b": here}, members: both},
 		{reason: "All are away, as after an outage.", after: time.Second, shards: map[string]session.Presence{"a": away, "b": away}, members: Members{Away: []string{"a", "b"}}},
-		{reason: "All are gone.", after: time.Hour, shards: map[string]session.Presence{"a": away, "b": away}, gone: map[string]time.Duration{"a": time.Hour + time.Second, "b": time.Hour + time.Second}},
+		{reason: "All are gone.", after: time.Hour, shards: map[string]session.Presence{"a": away, "b": away}},
 		{reason: "There are none.", after: time.Hour},
 		{reason: "The first one that is seen is without an instance.", shards: map[string]session.Presence{"c": away}, members: Members{Away: []string{"c"}}},
 	}
@@ -54,13 +52,8 @@ func TestRoster(t *testing.T) {
 	for _, s := range steps {
 		now = now.Add(s.after)
 
-		members, gone := r.Update(s.shards, now)
-		if diff := cmp.Diff(s.members, members); diff != "" {
+		if diff := cmp.Diff(s.members, r.Update(s.shards, now)); diff != "" {
 			t.Errorf("%s\nmembers: -want, +got:\n%s", s.reason, diff)
-		}
-
-		if diff := cmp.Diff(s.gone, gone, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s\ngone: -want, +got:\n%s", s.reason, diff)
 		}
 	}
 }
