@@ -87,7 +87,8 @@ func TestHangingAPIServer(t *testing.T) {
 	t.Parallel()
 
 	a := startApplying(t, withInterruptibleLease())
-	a.proxy.become(hang)
+	ends := make(chan struct{})
+	a.proxy.become(hang(ends))
 	// That is what the CLI does last.
 	eventually(t, func() error {
 		l := newLease(a.namespace, lockOf(a.ws, a.suffix))
@@ -101,6 +102,7 @@ func TestHangingAPIServer(t *testing.T) {
 	expectExists(t, a.c, stateSecret(a.ws, a.namespace, a.suffix))
 
 	a.proxy.become(transparent)
+	close(ends)
 	a.e.write(t, "gate", "")
 	expectReady(t, a.c, a.ws)
 
@@ -227,11 +229,18 @@ func TestRestoredLease(t *testing.T) {
 	}
 }
 
-// hang never answers. It reads the body first: only then does the server notice that the
-// client has closed the connection.
-func hang(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	<-r.Context().Done()
+// hang never answers, and breaks the connections when the outage ends. It reads the body first: only then
+// does the server notice that the client has closed the connection.
+func hang(ends <-chan struct{}) middleware {
+	return func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+		_, _ = io.Copy(io.Discard, r.Body)
+
+		select {
+		case <-ends:
+			panic(http.ErrAbortHandler)
+		case <-r.Context().Done():
+		}
+	}
 }
 
 // late passes requests on when the outage ends.
