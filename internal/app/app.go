@@ -44,8 +44,8 @@ import (
 )
 
 const (
-	// releaseTimeout limits the end of the session and the release of the Lease. With the defaults of --shutdown-grace and of the
-	// grace of an interrupted run it is at most the 30 seconds in which a pod must stop.
+	// releaseTimeout limits the end of the session and the release of the Lease. With the defaults of
+	// --shutdown-grace and of the grace of an interrupted run it is at most the 30 seconds in which a pod must stop.
 	releaseTimeout = 5 * time.Second
 
 	// reconcileMargin is longer than the time that one pass of a reconcile takes beyond --timeout: the
@@ -76,7 +76,8 @@ type instance struct {
 
 	config *rest.Config
 
-	// unlimited is the client of the steps before there is a manager, of claims, of sessions, and of the writes of the assigner. The assigner limits its writes of labels itself.
+	// unlimited is the client of the steps before there is a manager, of claims, of sessions, and of the
+	// writes of the assigner. The assigner limits its writes of labels itself.
 	unlimited client.Client
 
 	// identity in the Lease and the claims.
@@ -91,9 +92,6 @@ type instance struct {
 	election        *session.Election
 	members         *membership
 	sessions        *session.Observer
-
-	// opened is closed when this process may work.
-	opened chan struct{}
 
 	mgr        manager.Manager
 	setups     setups
@@ -118,7 +116,6 @@ func Run(ctx context.Context, o *Options) error {
 		fail:       fail,
 		drain:      drain.New(o.ShutdownGrace, o.Lease.AbortLimit()),
 		failedRuns: statelock.NewFailedRuns(),
-		opened:     make(chan struct{}),
 	}
 	i.metrics.Shard(o.Shard.Value(), o.Shard.Mode())
 
@@ -205,16 +202,10 @@ func (i *instance) addAwaiting(context.Context) error {
 		return err
 	}
 
-	return i.add(i.sessions, i.drain, manager.RunnableFunc(i.join))
-}
-
-// addRunnables adds what runs when this process may work, except for controllers.
-func (i *instance) addRunnables(context.Context) error {
-	runnables := append(i.shardRunnables(),
-		i.initCache,
-		manager.RunnableFunc(func(ctx context.Context) error {
-			return module.Evict(ctx, filepath.Join(i.root.Path(), modulesDir))
-		}),
+	runnables := []manager.Runnable{
+		i.sessions,
+		i.drain,
+		manager.RunnableFunc(i.join),
 		&gc.SecretCleaner{
 			Root:         i.root,
 			Live:         i.mgr.GetAPIReader(),
@@ -224,8 +215,7 @@ func (i *instance) addRunnables(context.Context) error {
 			Remove:       runner.RemoveSecrets,
 			Log:          i.log,
 		},
-		gc.New(i.root, i.mgr.GetAPIReader(), workspace.GroupVersionKinds(), i.o.GCInterval, i.log, i.metrics),
-	)
+	}
 	if dir, _ := environ.Lookup(i.o.Environ, plugincache.Variable); filepath.IsAbs(dir) {
 		runnables = append(runnables, &plugincache.Pruner{Cache: dir, Initialized: i.root.Initialized})
 	}
@@ -233,6 +223,19 @@ func (i *instance) addRunnables(context.Context) error {
 	if i.lacksLeaseRight {
 		runnables = append(runnables, i.leaseRight())
 	}
+
+	return i.add(runnables...)
+}
+
+// addRunnables adds what runs when this process may work, except for controllers.
+func (i *instance) addRunnables(context.Context) error {
+	runnables := append(i.shardRunnables(),
+		i.initCache,
+		manager.RunnableFunc(func(ctx context.Context) error {
+			return module.Evict(ctx, filepath.Join(i.root.Path(), modulesDir))
+		}),
+		gc.New(i.root, i.mgr.GetAPIReader(), workspace.GroupVersionKinds(), i.o.GCInterval, i.log, i.metrics),
+	)
 
 	return i.add(runnables...)
 }

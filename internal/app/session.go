@@ -72,7 +72,6 @@ func (i *instance) join(ctx context.Context) error {
 		}
 	}
 
-	close(i.opened)
 	i.makeClaims()
 
 	return i.setups.do(func() error { return errors.Join(i.addRunnables(ctx), i.addControllers(ctx)) })

@@ -103,9 +103,6 @@ type Assigner struct {
 	limiter *rate.Limiter
 }
 
-// NeedLeaderElection returns false: the assigner has its own election.
-func (a *Assigner) NeedLeaderElection() bool { return false }
-
 // Start takes part in the election until ctx is done, and assigns whenever this instance is
 // elected.
 func (a *Assigner) Start(ctx context.Context) error {

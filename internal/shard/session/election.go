@@ -5,6 +5,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -52,8 +53,8 @@ type Election struct {
 
 	mu sync.Mutex
 
-	// holder of the Lease when it was last read or written. former is the last one that had no session: an
-	// earlier version of the provider. opened is the session whose gate is open.
+	// holder that the Lease had last. former is the last one that had no session: an earlier version of the
+	// provider. opened is the session whose gate is open.
 	holder, former, opened string
 }
 
@@ -172,6 +173,18 @@ func (e *Election) Open(ctx context.Context, session string) error {
 	})
 }
 
+// Decided returns an error if it is not known yet which replica works.
+func (e *Election) Decided() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	if e.holder == "" {
+		return errors.Errorf("the holder of Lease %s/%s is not known", e.Namespace, e.ID.LeaseName())
+	}
+
+	return nil
+}
+
 // Former returns the last holder of the Lease before this one that had no session, or "".
 func (e *Election) Former() string {
 	e.mu.Lock()
@@ -199,7 +212,7 @@ func (e *Election) follow(l *coordinationv1.Lease) {
 			"reason", errors.Errorf("it is held by %q, until that releases it or has not renewed it for %ds", holder, ptr.Deref(l.Spec.LeaseDurationSeconds, 0)))
 	}
 
-	e.holder = holder
+	e.holder = cmp.Or(holder, e.holder)
 }
 
 // electionLeases is a client of the Lease of an Election. A LeaseLock knows no annotations.

@@ -129,10 +129,6 @@ func (o *Observer) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection returns false: a standby replica observes, too, and so knows sooner which sessions
-// have expired when it takes over.
-func (o *Observer) NeedLeaderElection() bool { return false }
-
 // State returns the state of the session that a claim names. It is Dead when the Lease of the session
 // says so: for a session that has expired, State writes that first. The Lease may be in another
 // namespace. An answer may be as old as the retry period.

@@ -53,11 +53,10 @@ type Metrics interface {
 	Unserved(reason string, workspaces int)
 }
 
-// A Watcher scans for Workspaces that no instance serves. Only one instance scans: the one whose
-// Lease has the first name, in alphabetical order, of all held Leases.
+// A Watcher scans for Workspaces that no instance serves. Only one instance scans: the first one, in
+// alphabetical order of the names of their Leases, of all that have a session.
 type Watcher struct {
-	// ID of the instance, which holds its Lease.
-	ID shard.ID
+	ID shard.ID // of the instance.
 
 	Leases Leases
 
@@ -106,7 +105,7 @@ type sighting struct {
 const reportAt = 2
 
 // Start scans every interval until ctx is done, but not at once: when all instances are started
-// together, some may not have their Leases yet, and their Workspaces would count as unserved.
+// together, some may not have their sessions yet, and their Workspaces would count as unserved.
 func (w *Watcher) Start(ctx context.Context) error {
 	return periodic.Task{
 		Interval: w.Interval,
@@ -114,9 +113,6 @@ func (w *Watcher) Start(ctx context.Context) error {
 		Failed:   func(err error) { w.Log.Info("Cannot scan for unserved Workspaces", "error", err) },
 	}.Start(ctx)
 }
-
-// NeedLeaderElection returns true: only an instance with a Lease scans.
-func (w *Watcher) NeedLeaderElection() bool { return true }
 
 // Scan scans once, and reports the Workspaces that were found in reportAt consecutive scans. Those
 // that could not be listed count as they did before.
