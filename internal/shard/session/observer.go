@@ -85,12 +85,13 @@ func NewObserver(kube client.Client, namespace string, t Timing, log logging.Log
 		kube:      kube,
 		namespace: namespace,
 		timing:    t,
-		interval:  max(t.Duration/6, t.RetryPeriod),
-		now:       time.Now,
-		log:       log,
-		ended:     func(client.ObjectKey) {},
-		wake:      make(chan struct{}, 1),
-		sessions:  map[client.ObjectKey]*tracked{},
+		// Sessions that are lost are ended later by as much: it counts when their last version was seen.
+		interval: max(t.Duration/15, t.RetryPeriod),
+		now:      time.Now,
+		log:      log,
+		ended:    func(client.ObjectKey) {},
+		wake:     make(chan struct{}, 1),
+		sessions: map[client.ObjectKey]*tracked{},
 	}
 }
 
