@@ -88,7 +88,7 @@ func (o *Ownership) TakenBy(now Ownership) bool {
 }
 
 // A Claim names the session of one process of the provider.
-type Claim struct {
+type Claim struct { //nolint:recvcheck // The generated methods have pointers.
 	// Namespace of the Lease of the session.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
