@@ -12,19 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
-	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/assigner"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/unserved"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
-	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -127,30 +124,6 @@ func (i *instance) claimed(ctx context.Context) (map[client.ObjectKey]bool, erro
 
 // claimedTimeout limits the wait for a cache that is not synced.
 const claimedTimeout = 5 * time.Second
-
-// A scheduled reconciler is a schedule.Reconciler behind claims.
-type scheduled struct {
-	*schedule.Reconciler
-}
-
-// Waits says whether there is nothing to do for a Workspace now, and when there may be.
-func (s scheduled) Waits(o client.Object) (time.Duration, bool) {
-	ws, ok := o.(workspace.Workspace)
-	if !ok {
-		return 0, false // Reconcile returns the error.
-	}
-
-	return s.Reconciler.Waits(ws)
-}
-
-// Reconcile a Workspace. The managed reconciler need not read it again if it is the latest version.
-func (s scheduled) Reconcile(ctx context.Context, o client.Object, latest bool) (reconcile.Result, error) {
-	if latest {
-		ctx = statusclient.WithLatest(ctx, o)
-	}
-
-	return s.Reconciler.Reconcile(ctx, o)
-}
 
 // predecessors returns the dead predecessors of this process that worked on a Workspace.
 func (i *instance) predecessors(o client.Object) statelock.Predecessors {

@@ -182,7 +182,7 @@ func (i *instance) workspaceOptions(co controller.Options) (workspacectrl.Option
 		ServedByOtherBefore: i.claims.ServedByOtherBefore,
 		ClaimChanged:        i.claims.Changed(),
 		WithClaims: func(r *schedule.Reconciler, kind workspace.Kind) reconcile.Reconciler {
-			return i.drain.Reconciler(i.claims.Reconciler(scheduled{r}, kind.GroupVersionKind, kind.Object))
+			return i.drain.Reconciler(i.claims.Reconciler(r, kind.GroupVersionKind, kind.Object))
 		},
 		Left: i.claims.Left,
 	}, err

@@ -16,10 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-var (
-	_ manager.Runnable               = &Drain{}
-	_ manager.LeaderElectionRunnable = &Drain{}
-)
+var _ manager.Runnable = &Drain{}
 
 // A Drain decorates reconcilers. It is added to the same manager, and keeps the manager from
 // stopping until all of their reconciles have ended. The caller calls Stop as soon as the shutdown
@@ -118,9 +115,6 @@ func (d *Drain) Wait() {
 	d.stop()
 	d.inFlight.Wait()
 }
-
-// NeedLeaderElection puts the Drain into the same group of runnables as the controllers.
-func (d *Drain) NeedLeaderElection() bool { return true }
 
 // begin adds a reconcile to those in flight, unless the Drain is stopping.
 func (d *Drain) begin() bool {

@@ -39,7 +39,12 @@ func NewReconciler(inner reconcile.Reconciler, p Policy, r *Records, s *Slots, o
 // returns the delay of its next reconcile. The Workspace may be an older version than the one that
 // Reconcile gets: a later version causes another event. A Workspace that waits for a slot has a ticket
 // afterwards. One with nothing to do has none.
-func (r *Reconciler) Waits(ws workspace.Workspace) (time.Duration, bool) {
+func (r *Reconciler) Waits(o client.Object) (time.Duration, bool) {
+	ws, ok := o.(workspace.Workspace)
+	if !ok {
+		return 0, false // Reconcile returns the error.
+	}
+
 	return r.delay(RequestFor(ws), r.policy.Decide(r.policy.Facts(ws), r.records.Get(ws), r.now()), r.slots.Available)
 }
 
@@ -74,9 +79,9 @@ func RequestFor(o client.Object) reconcile.Request {
 	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
 }
 
-// Reconcile a Workspace, as its caller has read it. After a creation or deletion, it is reconciled twice:
-// see completed.
-func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.Result, error) {
+// Reconcile a Workspace, as its caller has read it. If it is the latest version, the managed reconciler need
+// not read it again. After a creation or deletion, it is reconciled twice: see completed.
+func (r *Reconciler) Reconcile(ctx context.Context, o client.Object, latest bool) (reconcile.Result, error) {
 	ws, ok := o.(workspace.Workspace)
 	if !ok {
 		return reconcile.Result{}, reconcile.TerminalError(errors.Errorf("%T is not a Workspace", o))
@@ -96,6 +101,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, o client.Object) (reconcile.
 	defer r.slots.Release(req)
 
 	r.log.Debug("Reconciling, because "+d.Reason, "uid", ws.GetUID(), "namespace", ws.GetNamespace(), "name", ws.GetName())
+
+	if latest {
+		ctx = statusclient.WithLatest(ctx, ws)
+	}
 
 	ctx = statusclient.WithObject(ctx, ws)
 

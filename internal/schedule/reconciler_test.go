@@ -296,7 +296,7 @@ func TestReconciler(t *testing.T) {
 			}
 
 			var err error
-			if got.Result, err = r.Reconcile(t.Context(), tc.ws); !errors.Is(err, tc.err) {
+			if got.Result, err = r.Reconcile(t.Context(), tc.ws, false); !errors.Is(err, tc.err) {
 				t.Errorf("\n%s\nReconcile(...): want error %v, got %v", tc.reason, tc.err, err)
 			}
 
@@ -367,7 +367,7 @@ func TestReconcilerLeft(t *testing.T) {
 	r := NewReconciler(inner, p, records, slots, func(client.Object) { left++ }, logging.NewNopLogger())
 	r.now = func() time.Time { return time.Now().Add(2 * p.Interval) }
 
-	if _, err := r.Reconcile(t.Context(), ws); err != nil {
+	if _, err := r.Reconcile(t.Context(), ws, false); err != nil {
 		t.Fatal(err)
 	}
 
@@ -402,7 +402,7 @@ func TestReconcilerReplaced(t *testing.T) {
 		})
 		r := NewReconciler(inner, p, records, NewSlots(1, records, func(int, int) {}, func(time.Duration) {}), func(client.Object) {}, logging.NewNopLogger())
 
-		if _, err := r.Reconcile(t.Context(), newWorkspace(uid)); err != nil {
+		if _, err := r.Reconcile(t.Context(), newWorkspace(uid), false); err != nil {
 			t.Fatal(err)
 		}
 
@@ -415,7 +415,7 @@ func TestReconcilerReplaced(t *testing.T) {
 func TestReconcilerRefuses(t *testing.T) {
 	t.Parallel()
 
-	if _, err := (&Reconciler{}).Reconcile(t.Context(), &corev1.Secret{}); !errors.Is(err, reconcile.TerminalError(nil)) {
+	if _, err := (&Reconciler{}).Reconcile(t.Context(), &corev1.Secret{}, false); !errors.Is(err, reconcile.TerminalError(nil)) {
 		t.Errorf("Reconcile(...) of something else than a Workspace: want a terminal error, got %v", err)
 	}
 }
