@@ -56,6 +56,9 @@ type Election struct {
 	// holder that the Lease had last. former is the last one that had no session: an earlier version of the
 	// provider. opened is the session whose gate is open.
 	holder, former, opened string
+
+	// unread is why the Lease could not be read the last time, or nil.
+	unread error
 }
 
 // Run takes part in the election until ctx is done, and then gives the Lease up.
@@ -178,11 +181,14 @@ func (e *Election) Decided() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
-	if e.holder == "" {
-		return errors.Errorf("the holder of Lease %s/%s is not known", e.Namespace, e.ID.LeaseName())
+	switch lease := e.Namespace + "/" + e.ID.LeaseName(); {
+	case e.holder != "":
+		return nil
+	case e.unread != nil:
+		return errors.Wrapf(e.unread, "cannot get Lease %s", lease)
+	default:
+		return errors.Errorf("nobody holds Lease %s", lease)
 	}
-
-	return nil
 }
 
 // Former returns the last holder of the Lease before this one that had no session, or "".
@@ -226,7 +232,13 @@ type electionLeases struct {
 func (c *electionLeases) Leases(string) coordinationv1client.LeaseInterface { return c }
 
 func (c *electionLeases) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
-	return c.followed(c.LeaseInterface.Get(ctx, name, o))
+	l, err := c.LeaseInterface.Get(ctx, name, o)
+
+	c.election.mu.Lock()
+	c.election.unread = err
+	c.election.mu.Unlock()
+
+	return c.followed(l, err)
 }
 
 // Create creates the Lease that a person has deleted, or the first one. It names the open session.
