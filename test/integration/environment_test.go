@@ -85,7 +85,6 @@ func TestMovedBackendOfVariable(t *testing.T) {
 	expectReady(t, c, inherited)
 	expectReady(t, c, create(two))
 	c.relabel(t, inherited, two)
-	expectClaimed(t, c, inherited, leaseName+"-"+two)
 	c.request(t, inherited)
 	expectRuns(t, second, inherited, "init", "plan")
 	expectReady(t, c, inherited)
