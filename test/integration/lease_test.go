@@ -21,10 +21,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// withInterruptibleLease leaves a run that is interrupted at the renew deadline two
-// seconds to end by itself, and the instance one more.
+// withInterruptibleLease leaves a run that is interrupted ten seconds to end by itself, which is enough on a
+// busy machine. The renew deadline is early.
 func withInterruptibleLease() instanceOption {
-	return withArgs("--lease-duration=8s", "--lease-renew-deadline=4s", "--lease-retry-period=500ms")
+	return withArgs("--lease-duration=24s", "--lease-renew-deadline=4s", "--lease-retry-period=500ms")
 }
 
 // withSteadyLease gives the instance a Lease that an outage of some seconds does not end.
