@@ -222,3 +222,32 @@ func TestBackoff(t *testing.T) {
 		t.Errorf("backoff(1000): want at most a day, got %s", got)
 	}
 }
+
+// TestRetriesSpread has two Workspaces that fail at the same time, as two that share a state do. Their retries drift apart.
+func TestRetriesSpread(t *testing.T) {
+	t.Parallel()
+
+	p, apart := Policy{Interval: 10 * time.Minute}, time.Duration(0)
+
+	for n := 1; n <= 10; n++ {
+		f := Failures{Count: n}
+		a, b := p.retryDelay("a", f), p.retryDelay("b", f)
+
+		for _, delay := range []time.Duration{a, b} {
+			if longest := p.backoff(f); delay > longest || delay < longest*3/4 {
+				t.Errorf("retryDelay(...) after %d failures: want from three quarters of %s to all of it, got %s", n, longest, delay)
+			}
+		}
+
+		if a == b {
+			t.Errorf("retryDelay(...) after %d failures: want another one for each Workspace, got %s", n, a)
+		}
+
+		apart = max(apart, (a - b).Abs())
+	}
+
+	// A reconcile of a Workspace that finds a lock takes a few seconds.
+	if apart < 10*time.Second {
+		t.Errorf("want retries that are 10s apart, got %s", apart)
+	}
+}

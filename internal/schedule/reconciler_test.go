@@ -168,7 +168,7 @@ func TestReconciler(t *testing.T) {
 
 				return again, nil
 			},
-			want: outcome{Ran: true, Free: 1, Result: reconcile.Result{RequeueAfter: retryBase}},
+			want: outcome{Ran: true, Free: 1, Result: reconcile.Result{RequeueAfter: Policy{}.retryDelay("a", Failures{Count: 1})}},
 		},
 		"Waits": {
 			reason: "No slot is free for an expected apply.",

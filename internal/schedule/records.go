@@ -167,7 +167,7 @@ func (r *Records) Fail(ws workspace.Workspace, missing bool) Failures {
 		}
 
 		f.Count++
-		f.Retry = r.now().Add(r.policy.backoff(*f))
+		f.Retry = r.now().Add(r.policy.retryDelay(ws.GetUID(), *f))
 		failures = *f
 	})
 
@@ -342,7 +342,14 @@ func (f Failures) of(facts Facts) bool {
 	return f.desired == facts.Desired && f.deleted == facts.Deleted
 }
 
-// backoff returns how long a Workspace waits after the supplied failures in a row.
+// retryDelay returns how long a Workspace waits after the supplied failures in a row: up to a quarter less than
+// backoff. Workspaces that share a state fail at the same time while each keeps the other from removing an old lock.
+// Without jitter they would do so at every retry.
+func (p Policy) retryDelay(uid types.UID, f Failures) time.Duration {
+	return time.Duration(float64(p.backoff(f)) * (1 - spread(uid, "retry", int64(f.Count))/4))
+}
+
+// backoff returns the longest time that a Workspace waits after the supplied failures in a row.
 func (p Policy) backoff(f Failures) time.Duration {
 	if !f.Stalled() {
 		return min(retryBase<<min(f.Count-1, 10), retryMax)
