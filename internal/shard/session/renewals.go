@@ -54,6 +54,15 @@ func (r *renewals) attempt(now, duration time.Duration) {
 	r.shortest = min(r.shortest, duration)
 }
 
+// least returns the shortest duration that the Lease may have now.
+func (r *renewals) least() time.Duration {
+	if r.attempted {
+		return min(r.duration, r.shortest)
+	}
+
+	return r.duration
+}
+
 // refused decides about the Lease that was read after a conflict, or nil if there is none. It may have been
 // renewed by any of the requests that were sent: the one that was repeated by client-go, or one whose
 // answer was lost.

@@ -357,9 +357,12 @@ func (s *Session) Begin(ctx context.Context, apply bool) (context.Context, func(
 	if apply {
 		s.applies++
 
-		select {
-		case s.begun <- struct{}{}:
-		default:
+		// Another apply, or one that has just ended, may have renewed it with the long duration already.
+		if s.renewals.least() < s.o.Timing.Longest() {
+			select {
+			case s.begun <- struct{}{}:
+			default:
+			}
 		}
 	}
 

@@ -271,6 +271,49 @@ func TestShorter(t *testing.T) {
 		if at := f.fence.armed(); at != 58*time.Second {
 			t.Errorf("want the fence of the short duration, got %s", at)
 		}
+
+		<-f.begun
+
+		if _, end, err = f.Begin(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		defer end()
+
+		if len(f.begun) == 0 {
+			t.Error("want the next apply to renew at once, because the Lease may have the short duration")
+		}
+	})
+}
+
+// TestManyApplies begins applies one after the other. Only the first one renews the session at once: then its
+// Lease has the long duration. A renewal for each would be one more request for each creation.
+func TestManyApplies(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t)
+		f.renewing(t)
+		synctest.Wait()
+
+		before := *f.lease(t).Spec.LeaseTransitions
+
+		for range 10 {
+			_, end, err := f.Begin(t.Context(), true)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			synctest.Wait()
+
+			if got := durationOf(f.lease(t)); got != 5*time.Minute {
+				t.Errorf("want the long duration during an apply, got %s", got)
+			}
+
+			end()
+		}
+
+		if got := *f.lease(t).Spec.LeaseTransitions - before; got != 1 {
+			t.Errorf("want one renewal for all applies, got %d", got)
+		}
 	})
 }
 
