@@ -336,7 +336,7 @@ func TestStalled(t *testing.T) {
 	}
 
 	stalled := fail()
-	if diff := cmp.Diff(message("5", "02:05:05Z"), stalled.Message); diff != "" {
+	if diff := cmp.Diff(message("5", "02:04:53Z"), stalled.Message); diff != "" {
 		t.Errorf("message of a Workspace that has stalled: -want, +got:\n%s", diff)
 	}
 
@@ -346,7 +346,7 @@ func TestStalled(t *testing.T) {
 	ws.Status.Conditions = []xpv2.Condition{stalled}
 
 	again := fail()
-	if diff := cmp.Diff(message("6", "02:06:05Z"), again.Message); diff != "" {
+	if diff := cmp.Diff(message("6", "02:05:52Z"), again.Message); diff != "" {
 		t.Errorf("message after another failure: -want, +got:\n%s", diff)
 	}
 
@@ -363,7 +363,7 @@ func TestStalled(t *testing.T) {
 	e.succeeded(ws)
 
 	want := []string{
-		`"level"=0 "msg"="Workspace is stalled: it keeps failing, and is tried less often" "uid"="a" "namespace"="" "name"="a" "error"="no such region" "next-try"="2026-01-02T02:05:05Z"`,
+		`"level"=0 "msg"="Workspace is stalled: it keeps failing, and is tried less often" "uid"="a" "namespace"="" "name"="a" "error"="no such region" "next-try"="2026-01-02T02:04:53Z"`,
 		`"level"=0 "msg"="Workspace is not stalled any more" "uid"="a" "namespace"="" "name"="a"`,
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
