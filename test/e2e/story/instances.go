@@ -7,6 +7,7 @@ package story
 import (
 	"context"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -19,6 +20,7 @@ import (
 	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -162,8 +164,23 @@ func (s *Story) instance(ctx context.Context, name string) (*corev1.Pod, error) 
 }
 
 // expectServed waits until every Workspace is claimed by the instance that its labels select, and
-// that instance runs.
+// that instance runs. It requests a reconcile of each: an instance claims only what it works on.
 func (s *Story) expectServed(ctx context.Context) error {
+	token := time.Now().Format(time.RFC3339Nano)
+
+	if err := s.each(ctx, func(ws subject) error {
+		before, ok := ws.DeepCopyObject().(client.Object)
+		if !ok {
+			return errors.Errorf("%T is no object", ws)
+		}
+
+		meta.AddAnnotations(ws, map[string]string{meta.AnnotationKeyReconcileRequestedAt: token})
+
+		return s.Client.Patch(ctx, ws.Workspace, client.MergeFrom(before))
+	}); err != nil {
+		return err
+	}
+
 	return wait.Until(ctx, wait.Patience, func() error { return s.each(ctx, func(ws subject) error { return s.served(ctx, ws) }) })
 }
 
@@ -184,8 +201,8 @@ func (s *Story) served(ctx context.Context, ws workspace.Workspace) error {
 		want = shard.CatchAll()
 	}
 
-	if claim.Lease != want.LeaseName() {
-		return errors.Errorf("it is claimed with Lease %q, want %q", claim.Lease, want.LeaseName())
+	if claim.Instance != want.Instance() {
+		return errors.Errorf("it is claimed by instance %q, want %q", claim.Instance, want.Instance())
 	}
 
 	l := &coordinationv1.Lease{}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
@@ -161,7 +162,7 @@ func (s *Story) expectLeftovers(ctx context.Context) error {
 func isDocumentedLeftover(name string) bool {
 	lease, ok := strings.CutPrefix(name, "Lease.coordination.k8s.io "+system+"/")
 
-	return ok && (strings.HasPrefix(lease, "crossplane-leader-election-provider-terraform") ||
+	return ok && (strings.HasPrefix(lease, "crossplane-leader-election-provider-terraform") || strings.HasPrefix(lease, session.NamePrefix) ||
 		lease == "crossplane-provider-terraform-assigner" || strings.HasPrefix(lease, "lock-tfstate-"))
 }
 
