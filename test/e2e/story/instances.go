@@ -163,25 +163,38 @@ func (s *Story) instance(ctx context.Context, name string) (*corev1.Pod, error) 
 	return p, s.Client.Get(ctx, client.ObjectKey{Namespace: system, Name: name}, p)
 }
 
+// askAgain is the interval of requests to reconcile a Workspace that is not served by the right instance yet.
+const askAgain = 2 * time.Second
+
 // expectServed waits until every Workspace is claimed by the instance that its labels select, and
-// that instance runs. It requests a reconcile of each: an instance claims only what it works on.
+// that instance runs. It requests reconciles: an instance claims only what it works on.
 func (s *Story) expectServed(ctx context.Context) error {
-	token := time.Now().Format(time.RFC3339Nano)
+	asked := time.Time{}
 
-	if err := s.each(ctx, func(ws subject) error {
-		before, ok := ws.DeepCopyObject().(client.Object)
-		if !ok {
-			return errors.Errorf("%T is no object", ws)
-		}
+	return wait.Until(ctx, wait.Patience, func() error {
+		return s.each(ctx, func(ws subject) error {
+			err := s.served(ctx, ws)
+			if err == nil || time.Since(asked) < askAgain {
+				return err
+			}
 
-		meta.AddAnnotations(ws, map[string]string{meta.AnnotationKeyReconcileRequestedAt: token})
+			asked = time.Now()
 
-		return s.Client.Patch(ctx, ws.Workspace, client.MergeFrom(before))
-	}); err != nil {
-		return err
+			return errors.Join(err, s.request(ctx, ws))
+		})
+	})
+}
+
+// request requests a reconcile of a Workspace.
+func (s *Story) request(ctx context.Context, ws subject) error {
+	before, ok := ws.DeepCopyObject().(client.Object)
+	if !ok {
+		return errors.Errorf("%T is no object", ws)
 	}
 
-	return wait.Until(ctx, wait.Patience, func() error { return s.each(ctx, func(ws subject) error { return s.served(ctx, ws) }) })
+	meta.AddAnnotations(ws, map[string]string{meta.AnnotationKeyReconcileRequestedAt: time.Now().Format(time.RFC3339Nano)})
+
+	return s.Client.Patch(ctx, ws.Workspace, client.MergeFrom(before))
 }
 
 // served returns an error unless the Workspace is claimed by the instance that its labels select,
