@@ -13,7 +13,6 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/test/spread"
-	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // elastic changes static shards to elastic ones as docs/sharding.md says: the elastic shards start in
@@ -90,18 +89,5 @@ func (s *Story) expectPlaced(ctx context.Context) error {
 
 	slices.Sort(names)
 
-	return wait.Until(ctx, wait.Patience, func() error {
-		var labels []map[string]string
-
-		err := s.each(ctx, func(ws subject) error {
-			labels = append(labels, ws.GetLabels())
-
-			return s.served(ctx, ws)
-		})
-		if err != nil {
-			return err
-		}
-
-		return spread.Check(names, labels...)
-	})
+	return s.expectServedWith(ctx, func(labels []map[string]string) error { return spread.Check(names, labels...) })
 }

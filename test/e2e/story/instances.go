@@ -167,12 +167,22 @@ func (s *Story) instance(ctx context.Context, name string) (*corev1.Pod, error) 
 const askAgain = 2 * time.Second
 
 // expectServed waits until every Workspace is claimed by the instance that its labels select, and
-// that instance runs. It requests reconciles: an instance claims only what it works on.
+// that instance runs.
 func (s *Story) expectServed(ctx context.Context) error {
+	return s.expectServedWith(ctx, func([]map[string]string) error { return nil })
+}
+
+// expectServedWith waits as expectServed does, until the labels of all Workspaces pass a check, too. It requests
+// reconciles: an instance claims only what it works on.
+func (s *Story) expectServedWith(ctx context.Context, check func(labels []map[string]string) error) error {
 	asked := time.Time{}
 
 	return wait.Until(ctx, wait.Patience, func() error {
-		return s.each(ctx, func(ws subject) error {
+		var labels []map[string]string
+
+		err := s.each(ctx, func(ws subject) error {
+			labels = append(labels, ws.GetLabels())
+
 			err := s.served(ctx, ws)
 			if err == nil || time.Since(asked) < askAgain {
 				return err
@@ -182,6 +192,11 @@ func (s *Story) expectServed(ctx context.Context) error {
 
 			return errors.Join(err, s.request(ctx, ws))
 		})
+		if err != nil {
+			return err
+		}
+
+		return check(labels)
 	})
 }
 
