@@ -223,7 +223,8 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// TestRetriesSpread has two Workspaces that fail at the same time, as two that share a state do. Their retries drift apart.
+// TestRetriesSpread has two Workspaces that fail at the same time, as two that share a state do. Their retries
+// drift apart.
 func TestRetriesSpread(t *testing.T) {
 	t.Parallel()
 

@@ -187,8 +187,9 @@ type managedStatusWriter struct {
 	connector *connector
 }
 
-// Update a status, which ends a reconcile: only its condition Synced tells whether the outputs were published. The managed reconciler marks a resource as Creating after each creation, even a failed
-// one: for most resources, that was only the request. An apply is complete when it ends.
+// Update a status, which ends a reconcile: only its condition Synced tells whether the outputs were published.
+// The managed reconciler marks a resource as Creating after each creation, even a failed one: for most resources,
+// that was only the request. An apply is complete when it ends.
 func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
 	ws, ok := o.(workspace.Workspace)
 	if !ok {
