@@ -17,11 +17,12 @@ import (
 // Labels, annotations and names of the product. They are constants here because they are
 // part of the interface: they must never change.
 const (
-	shardLabel   = "terraform.crossplane.io/shard"
-	externalName = "crossplane.io/external-name"
-	paused       = "crossplane.io/paused"
-	acceptLoss   = "terraform.crossplane.io/accept-lost-state"
-	leasePrefix  = "crossplane-leader-election-provider-terraform"
+	shardLabel      = "terraform.crossplane.io/shard"
+	externalName    = "crossplane.io/external-name"
+	paused          = "crossplane.io/paused"
+	acceptLoss      = "terraform.crossplane.io/accept-lost-state"
+	acceptTakenOver = "terraform.crossplane.io/accept-taken-over-state"
+	leasePrefix     = "crossplane-leader-election-provider-terraform"
 
 	// claimedBy is where claims were before they moved to status.ownership.claim.
 	claimedBy = "terraform.crossplane.io/claimed-by"

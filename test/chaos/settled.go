@@ -6,6 +6,8 @@ package chaos
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,6 +69,31 @@ func isRefused(o *unstructured.Unstructured) bool {
 	c := conditionOf(o, "Synced")
 
 	return c.status == "False" && strings.Contains(c.message, acceptLoss)
+}
+
+// refusal matches the condition of a Workspace that does not destroy what it has not created.
+var refusal = regexp.MustCompile(acceptTakenOver + `=([0-9a-f-]+)`)
+
+// refusedToDestroy returns the lineages of the states that Workspaces have found, by the names of these
+// Workspaces: they wait until a person accepts that they destroy something in them.
+func (v violation) refusedToDestroy() map[string]string {
+	lineages := map[string]string{}
+
+	for line := range strings.Lines(v.text) {
+		m := refusal.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+
+		name := v.workspace
+		if first, _, _ := strings.Cut(line, " "); slices.Contains(v.others, first) {
+			name = first
+		}
+
+		lineages[name] = m[1]
+	}
+
+	return lineages
 }
 
 // describeObject says how a Workspace is, in a line.

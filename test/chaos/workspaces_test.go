@@ -235,10 +235,17 @@ func (w *workspaces) mend(ctx context.Context) error {
 	return w.unlockAbandoned(ctx)
 }
 
-// decide deletes all but one of several Workspaces of which each may have created what is in
-// their state, as a person has to.
+// decide does what a person has to: it accepts that a Workspace destroys what it has found in its state, and
+// deletes all but one of several Workspaces of which each may have created what is in their state.
 func (w *workspaces) decide(ctx context.Context, unready []violation) error {
 	for _, v := range unready {
+		for name, lineage := range v.refusedToDestroy() {
+			patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{acceptTakenOver: lineage}}}
+			if err := w.patch(ctx, w.all[name], patch); client.IgnoreNotFound(err) != nil {
+				return err
+			}
+		}
+
 		if !strings.Contains(v.text, undecided) {
 			continue
 		}
