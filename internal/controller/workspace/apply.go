@@ -10,8 +10,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -77,17 +75,14 @@ func (e *external) announce(ctx context.Context, ws workspace.Workspace) error {
 		return err
 	}
 
-	c := xpv2.Creating().WithObservedGeneration(ws.GetGeneration())
-
-	if s := summarize(e.plan); s != nil {
+	s := summarize(e.plan)
+	if s != nil {
 		o := ws.GetObservation()
 		o.Plan = s
 		ws.SetObservation(o)
-
-		c = c.WithMessage("Applying: " + describe(s))
 	}
 
-	ws.SetConditions(c)
+	creating(ws, s)
 
 	if err := e.kube.Status().Update(ctx, ws); err != nil {
 		return errors.Wrap(err, "cannot record that creation begins")

@@ -40,28 +40,6 @@ const (
 // maxCause is the length in bytes of the cause in the condition Stalled. Synced has all of it.
 const maxCause = 200
 
-func ready(ws workspace.Workspace) {
-	ws.SetConditions(xpv2.Available().WithObservedGeneration(ws.GetGeneration()))
-}
-
-func deleting(ws workspace.Workspace) {
-	ws.SetConditions(xpv2.Deleting().WithObservedGeneration(ws.GetGeneration()))
-}
-
-// notReadyIfChanged marks a Workspace whose reconcile failed as not ready, unless it was ready with the
-// same specification. In that case the infrastructure is still as specified, and only the plan failed.
-func notReadyIfChanged(ws workspace.Workspace) {
-	c := ws.GetCondition(xpv2.TypeReady)
-	// An older version of this provider did not record the generation.
-	if c.Status == corev1.ConditionTrue && c.ObservedGeneration != 0 && c.ObservedGeneration != ws.GetGeneration() {
-		ws.SetConditions(xpv2.Unavailable().WithMessage("The last change failed: see Synced").WithObservedGeneration(ws.GetGeneration()))
-	}
-}
-
-func applyFailed(ws workspace.Workspace) {
-	ws.SetConditions(xpv2.Unavailable().WithMessage("The last apply failed: see Synced").WithObservedGeneration(ws.GetGeneration()))
-}
-
 // notApplied says why the changes in the condition Drifted stay: nothing else shows that.
 const notApplied = "; not applied: spec.managementPolicies does not contain Update"
 
@@ -183,7 +161,7 @@ func (c *connector) recordFailure(ws workspace.Workspace, err error) {
 
 	// Deletion increases the generation without a change of the specification.
 	if !meta.WasDeleted(ws) {
-		notReadyIfChanged(ws)
+		changeFailed(ws)
 	}
 
 	locked := statelock.LockedError{}

@@ -295,10 +295,10 @@ func TestNotReadyIfChanged(t *testing.T) {
 			ws.SetGeneration(2)
 			ws.SetConditions(tc.was...)
 
-			notReadyIfChanged(ws)
+			changeFailed(ws)
 
 			if got := ws.GetCondition(xpv2.TypeReady).Reason; got != tc.want {
-				t.Errorf("\n%s\nnotReadyIfChanged(...): want Ready for the reason %q, got %q", tc.reason, tc.want, got)
+				t.Errorf("\n%s\nchangeFailed(...): want Ready for the reason %q, got %q", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -211,10 +211,7 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 	case corev1.ConditionUnknown:
 	}
 
-	// This instance serves it. It has no other state of Ready while a difference may not be corrected.
-	if isNotServed(ws) {
-		ws.SetConditions(xpv2.Unavailable().WithMessage("The plan has changes: see Drifted").WithObservedGeneration(ws.GetGeneration()))
-	}
+	served(ws)
 
 	if err := w.SubResourceWriter.Update(ctx, o, opts...); err != nil {
 		return err
@@ -232,17 +229,9 @@ func isPartlyCreated(ws workspace.Workspace) bool {
 		ws.GetObservation().Plan != nil && workspace.Remembered(ws).Resources > 0
 }
 
-// explainFailure makes the condition Synced begin with the cause, and adds the condition Ready if there is
-// none: without it, tools show neither a value nor a reason. It records a failure of the managed reconciler.
+// explainFailure makes the condition Synced begin with the cause. It records a failure of the managed reconciler.
 func (w managedStatusWriter) explainFailure(ctx context.Context, ws workspace.Workspace) {
-	if ws.GetCondition(xpv2.TypeReady).Status == corev1.ConditionUnknown || isNotServed(ws) {
-		message := "Not observed yet: see Synced"
-		if ws.GetObservation().Plan != nil {
-			message = "The plan was not applied: see Synced"
-		}
-
-		ws.SetConditions(xpv2.Unavailable().WithMessage(message).WithObservedGeneration(ws.GetGeneration()))
-	}
+	neverReady(ws)
 
 	synced := ws.GetCondition(xpv2.TypeSynced)
 	text := causeOf(ws, synced.Message)
@@ -268,11 +257,6 @@ func (w managedStatusWriter) explainFailure(ctx context.Context, ws workspace.Wo
 	}
 
 	ws.SetConditions(synced)
-}
-
-// isNotServed says whether Ready is what an instance has written that found nobody to serve the Workspace.
-func isNotServed(ws workspace.Workspace) bool {
-	return ws.GetCondition(xpv2.TypeReady).Reason == workspace.ReasonNotServed
 }
 
 // isCreated says whether everything was created and published.

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// All functions that set the condition Ready are in this file, except for that of the package unserved, for a
+// Workspace without an instance. Ready is about the infrastructure, and Synced about the last reconcile: a
+// failed plan leaves Ready as it is.
+
+// ready is for a Workspace that is as its module asks for.
+func ready(ws workspace.Workspace) {
+	ws.SetConditions(xpv2.Available().WithObservedGeneration(ws.GetGeneration()))
+}
+
+// creating is for a Workspace whose first apply begins. s may be nil.
+func creating(ws workspace.Workspace, s *commonv1beta1.PlanSummary) {
+	c := xpv2.Creating().WithObservedGeneration(ws.GetGeneration())
+	if s != nil {
+		c = c.WithMessage("Applying: " + describe(s))
+	}
+
+	ws.SetConditions(c)
+}
+
+// deleting is for a Workspace from the first attempt to destroy its infrastructure.
+func deleting(ws workspace.Workspace) {
+	ws.SetConditions(xpv2.Deleting().WithObservedGeneration(ws.GetGeneration()))
+}
+
+// applyFailed is for a Workspace whose infrastructure may be anything between two specifications.
+func applyFailed(ws workspace.Workspace) { unavailable(ws, "The last apply failed: see Synced") }
+
+// changeFailed is for a Workspace whose reconcile failed. It stays ready if it was ready with the same
+// specification. In that case the infrastructure is still as specified, and only the plan failed.
+func changeFailed(ws workspace.Workspace) {
+	c := ws.GetCondition(xpv2.TypeReady)
+	// An older version of this provider did not record the generation.
+	if c.Status == corev1.ConditionTrue && c.ObservedGeneration != 0 && c.ObservedGeneration != ws.GetGeneration() {
+		unavailable(ws, "The last change failed: see Synced")
+	}
+}
+
+// neverReady is for a Workspace whose reconcile failed before anything was applied. Without the condition, tools
+// show neither a value nor a reason.
+func neverReady(ws workspace.Workspace) {
+	switch {
+	case ws.GetCondition(xpv2.TypeReady).Status != corev1.ConditionUnknown && !isNotServed(ws):
+	case ws.GetObservation().Plan != nil:
+		unavailable(ws, "The plan was not applied: see Synced")
+	default:
+		unavailable(ws, "Not observed yet: see Synced")
+	}
+}
+
+// served is for a Workspace that no instance served until now. It has no other state of Ready while a difference
+// may not be corrected.
+func served(ws workspace.Workspace) {
+	if isNotServed(ws) {
+		unavailable(ws, "The plan has changes: see Drifted")
+	}
+}
+
+// isNotServed says whether Ready is what an instance has written that found nobody to serve the Workspace.
+func isNotServed(ws workspace.Workspace) bool {
+	return ws.GetCondition(xpv2.TypeReady).Reason == workspace.ReasonNotServed
+}
+
+func unavailable(ws workspace.Workspace, message string) {
+	ws.SetConditions(xpv2.Unavailable().WithMessage(message).WithObservedGeneration(ws.GetGeneration()))
+}
