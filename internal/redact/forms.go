@@ -39,6 +39,9 @@ var (
 	// word that is in messages, too.
 	assigned = regexp.MustCompile(`(?:=|:\s)\s*'?([^\s"']*\d[^\s"']*)`)
 
+	// number matches numbers in JSON and in lists.
+	number = regexp.MustCompile(`(?:^|[[\s,:=])-?(\d[\d.]{5,})(?:$|[]\s,}])`)
+
 	// userinfo matches the password in a URL.
 	userinfo = regexp.MustCompile(`//[^/\s:@]*:([^@\s]+)@`)
 )
@@ -115,6 +118,11 @@ func (s *Secrets) content(text string) {
 	for _, line := range lines {
 		for _, m := range assigned.FindAllStringSubmatch(line, -1) {
 			s.secret(strings.TrimRight(m[1], ",;"))
+		}
+
+		// A comma is the end of one number and the beginning of another.
+		for _, m := range number.FindAllStringSubmatch(strings.ReplaceAll(line, ",", ",,"), -1) {
+			s.secret(m[1])
 		}
 
 		for _, m := range userinfo.FindAllStringSubmatch(line, -1) {

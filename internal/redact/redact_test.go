@@ -104,6 +104,12 @@ func TestText(t *testing.T) {
 			text:     "token abc123def of admin, password hunter22",
 			want:     "token (sensitive) of admin, password (sensitive)",
 		},
+		"Number": {
+			reason:   "Nor is a number quoted, in JSON or in a list.",
+			contents: []string{`{"pin":87654321,"pins":[11223344,55667788]}`, "ids = [22334455, -66778899]", `{"arn": "arn:aws:iam::123456789012:role/x"}`},
+			text:     "87654321, 11223344, 55667788, 22334455 and -66778899 of 123456789012",
+			want:     "(sensitive), (sensitive), (sensitive), (sensitive) and -(sensitive) of 123456789012",
+		},
 		"ConnectionString": {
 			reason:   "Nor does it need a separate line.",
 			contents: []string{"host=db user=admin password=hunter22 sslmode=disable", "postgres://admin:hunter%2033@db/x"},
