@@ -90,6 +90,16 @@ func variables(s *subject) {
 	}
 }
 
+func secretVarFile(secret string, format commonv1beta1.FileFormat) func(s *subject) {
+	return func(s *subject) {
+		s.VarFiles = []commonv1beta1.VarFile{{
+			Source:             commonv1beta1.VarFileSourceSecretKey,
+			SecretKeyReference: &commonv1beta1.KeyReference{Namespace: "ns", Name: secret, Key: "k"},
+			Format:             &format,
+		}}
+	}
+}
+
 func missingVariables(s *subject) {
 	s.VarFiles = []commonv1beta1.VarFile{{
 		Source:                commonv1beta1.VarFileSourceConfigMapKey,

@@ -192,10 +192,16 @@ func TestGatherErrors(t *testing.T) {
 		"NULInEnv":     {reason: "No process can have it.", err: `environment variable "A": its value contains a NUL byte`, change: environment("A", "\x00")},
 		"LongEnv":      {reason: "No process can have it.", err: `environment variable "A": its value has 131070 bytes: an environment variable can have 131070`, change: environment("A", strings.Repeat("x", 131070))},
 		"UTF16": {
-			reason: "The CLI would say that it is no token.", incomplete: "cannot resolve variables: varFiles[0] (Secret ns/utf16, key k) contains NUL bytes",
-			change: func(s *subject) {
-				s.VarFiles = []commonv1beta1.VarFile{{Source: commonv1beta1.VarFileSourceSecretKey, SecretKeyReference: &commonv1beta1.KeyReference{Namespace: "ns", Name: "utf16", Key: "k"}}}
-			},
+			reason: "The CLI would say that it is no token.", incomplete: "cannot resolve variables: varFiles[0] (Secret ns/utf16, key k): the file contains NUL bytes",
+			change: secretVarFile("utf16", commonv1beta1.FileFormatHCL),
+		},
+		"Latin1": {
+			reason: "In JSON, the CLI would replace the characters.", incomplete: "cannot resolve variables: varFiles[0] (Secret ns/latin1, key k): the file is not UTF-8",
+			change: secretVarFile("latin1", commonv1beta1.FileFormatJSON),
+		},
+		"JSONAsHCL": {
+			reason: "The CLI would not say what is wrong.", incomplete: "cannot resolve variables: varFiles[0] (Secret ns/json, key k): the file begins like JSON: set format to JSON",
+			change: secretVarFile("json", commonv1beta1.FileFormatHCL),
 		},
 		"VarFile": {reason: "Some commands do not need it.", change: missingVariables, incomplete: "cannot resolve variables: varFiles[0]"},
 	}

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -159,15 +160,15 @@ func (in *Inputs) addVarFiles(ctx context.Context, values *keyref.Reader) (secre
 			return nil, errors.Wrapf(err, "varFiles[%d]", i)
 		}
 
-		// The CLI would report an unknown token.
-		if bytes.IndexByte(data, 0) >= 0 {
-			return nil, errors.Errorf("varFiles[%d] (%s) contains NUL bytes, as UTF-16 does: save it as UTF-8", i, from)
-		}
-
 		// The CLI refuses a byte order mark in JSON.
 		data = bytes.TrimPrefix(data, []byte("\ufeff"))
+		isJSON := ptr.Deref(f.Format, commonv1beta1.FileFormatHCL) == commonv1beta1.FileFormatJSON
 
-		add(data, ptr.Deref(f.Format, commonv1beta1.FileFormatHCL) == commonv1beta1.FileFormatJSON,
+		if err := checkVarFile(data, isJSON); err != nil {
+			return nil, errors.Wrapf(err, "varFiles[%d] (%s)", i, from)
+		}
+
+		add(data, isJSON,
 			origin{field: fmt.Sprintf("spec.forProvider.varFiles[%d] (%s)", i, from), lines: true})
 
 		if f.Source == commonv1beta1.VarFileSourceSecretKey {
@@ -184,6 +185,20 @@ func (in *Inputs) addVarFiles(ctx context.Context, values *keyref.Reader) (secre
 	in.varFiles = names
 
 	return secrets, nil
+}
+
+// checkVarFile returns an error if the CLI would misread a file of variables, or not say what is wrong.
+func checkVarFile(data []byte, isJSON bool) error {
+	switch {
+	case bytes.IndexByte(data, 0) >= 0:
+		return errors.New("the file contains NUL bytes, as UTF-16 does: save it as UTF-8")
+	case !utf8.Valid(data): // In JSON, the CLI replaces such bytes without an error.
+		return errors.New("the file is not UTF-8: save it as UTF-8")
+	case !isJSON && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")):
+		return errors.New("the file begins like JSON: set format to JSON, or correct it")
+	default:
+		return nil
+	}
 }
 
 // readVarFile returns the content of a file of variables, and the key that it is from.

@@ -214,6 +214,17 @@ func TestUnreadableVarFile(t *testing.T) {
 		configMapVars(broken, inFormat(commonv1beta1.FileFormatJSON)),
 	}}, inShard(shard), withConfig(cfg), withModule(echo("a")))
 	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "spec.forProvider.varFiles[1] (ConfigMap "+ns+"/"+broken.Name+", key "+broken.Key+"), line ")
+
+	json := c.configMapKey(t, ns, "{\"a\": 1}")
+	latin1 := c.secretKey(t, ns, "{\"a\": \"M\xfcller\"}")
+
+	for text, file := range map[string]commonv1beta1.VarFile{
+		"varFiles[0] (ConfigMap " + ns + "/" + json.Name + ", key " + json.Key + "): the file begins like JSON: set format to JSON": configMapVars(json, nil),
+		"varFiles[0] (Secret " + ns + "/" + latin1.Name + ", key " + latin1.Key + "): the file is not UTF-8":                        secretVars(latin1, inFormat(commonv1beta1.FileFormatJSON)),
+	} {
+		ws := c.createReferring(t, namespacedScope, ns, references{varFiles: []commonv1beta1.VarFile{file}}, inShard(shard), withConfig(cfg), withModule(echo("a")))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, text)
+	}
 }
 
 // TestBadEnvironment has an entry of env that no process can have.
