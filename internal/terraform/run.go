@@ -146,6 +146,8 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 	switch started, err := process.Run(run, cmp.Or(ws.Mark, process.NewMark())); {
 	case !started && ctx.Err() != nil:
 		return result{}, &Error{Op: cmd.op, ExitCode: -1, interrupted: ctx.Err()}
+	case errors.Is(err, syscall.E2BIG):
+		return result{}, errors.New("the environment is too large for a process: make the values of spec.forProvider.env smaller, or move those of variables (TF_VAR_*) to spec.forProvider.varFiles")
 	case !started:
 		return result{}, fmt.Errorf("cannot start %q in %q: %w", c.Path, ws.Dir, err)
 	case run.ProcessState == nil:

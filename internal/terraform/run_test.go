@@ -5,6 +5,7 @@
 package terraform
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -189,6 +190,22 @@ func TestLimitedBuffer(t *testing.T) {
 				t.Errorf("%s\ngot %q, overflow %t", tc.reason, got, b.overflow)
 			}
 		})
+	}
+}
+
+// TestLargeEnvironment has more text in the environment than a process can have.
+func TestLargeEnvironment(t *testing.T) {
+	t.Parallel()
+
+	c, ws := findStub(t, Options{}), stubWorkspace(t, "long")
+
+	for n := range 80 {
+		ws.Env = append(ws.Env, fmt.Sprintf("TF_VAR_%d=%s", n, strings.Repeat("x", 100<<10)))
+	}
+
+	_, err := c.PullState(t.Context(), ws)
+	if err == nil || !strings.HasPrefix(err.Error(), "the environment is too large for a process: make the values of spec.forProvider.env smaller") {
+		t.Errorf("want an error that names the field, got %v", err)
 	}
 }
 
