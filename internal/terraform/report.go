@@ -49,7 +49,8 @@ type report struct {
 
 	errors     firsts[Diagnostic]
 	warnings   firsts[Diagnostic]
-	began      bool // The run began to process a resource.
+	undeclared []Diagnostic // Warnings about values of undeclared variables.
+	began      bool         // The run began to process a resource.
 	drift      firsts[string]
 	planned    firsts[ResourceChange]
 	newOutputs firsts[string] // The names of those that a plan changes.
@@ -142,6 +143,8 @@ func (r *report) addDiagnostic(in *jsonDiagnostic) {
 	switch d := in.diagnostic(); {
 	case in.Severity == levelError:
 		r.errors.add(d)
+	case in.Severity == levelWarning && undeclared.MatchString(d.Summary):
+		r.undeclared = append(r.undeclared, d)
 	case in.Severity == levelWarning && !d.isUnknownCheck():
 		r.warnings.add(d)
 	}

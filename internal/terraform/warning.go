@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -25,6 +26,10 @@ type Warnings struct {
 
 // warned returns the warnings of a run.
 func (r *report) warned(ws Workspace) Warnings {
+	for _, d := range allUndeclared(r.undeclared) {
+		r.warnings.add(d)
+	}
+
 	w := Warnings{More: r.warnings.more}
 	for _, d := range r.warnings.kept {
 		w.First = append(w.First, d.forPeople(ws))
@@ -68,6 +73,26 @@ func (d Diagnostic) isCheck() bool { return strings.HasPrefix(d.Summary, checkAs
 
 // isUnknownCheck reports whether a plan could not evaluate a check yet.
 func (d Diagnostic) isUnknownCheck() bool { return d.Summary == checkAssertion+" known after apply" }
+
+var (
+	undeclared       = regexp.MustCompile(`^Values? for undeclared variables?$`)
+	othersUndeclared = regexp.MustCompile(`(\d+) other variable`)
+)
+
+// allUndeclared returns the warnings about values of undeclared variables so that each run with the same values
+// has the same ones. The CLI names two of the variables, others in each run, and the number of the rest.
+func allUndeclared(warnings []Diagnostic) []Diagnostic {
+	for _, d := range warnings {
+		if m := othersUndeclared.FindStringSubmatch(d.Detail); m != nil {
+			others, _ := strconv.Atoi(m[1])
+			d.Detail = fmt.Sprintf("Files of variables have values for %d variables that the root module does not declare.", len(warnings)-1+others)
+
+			return []Diagnostic{d}
+		}
+	}
+
+	return warnings
+}
 
 // configProblems matches the errors in the CLI configuration. The CLI goes on without it, or with a part of it.
 var configProblems = regexp.MustCompile(`(?s)There are some problems with the CLI configuration:\n(.*?)\nAs a result of the above problems,`)

@@ -82,6 +82,28 @@ check "known" {
 	})
 }
 
+// TestUndeclaredWarnings has more values of undeclared variables than the CLI names. It names others in each run.
+func TestUndeclaredWarnings(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{
+			"main.tf": "", "1.tfvars": "a = 1\nb = 1\nc = 1\nd = 1\ne = 1\n", "2.tfvars": "f = 1\ng = 1\nh = 1\ni = 1\n",
+		})
+
+		const want = "Values for undeclared variables: Files of variables have values for 9 variables that the root module does not declare."
+
+		for range 4 {
+			p, err := c.Plan(t.Context(), ws, PlanOptions{Out: ws.Dir + "/plan", Args: []string{"-var-file=1.tfvars", "-var-file=2.tfvars"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff([]string{want}, p.Warnings.Texts()); diff != "" {
+				t.Errorf("warnings: -want, +got:\n%s", diff)
+			}
+		}
+	})
+}
+
 // TestBadCLIConfig ensures that a plan tells of errors in the CLI configuration: the CLI plans nevertheless, for example
 // without the mirror that the configuration names.
 func TestBadCLIConfig(t *testing.T) {

@@ -18,7 +18,10 @@ import (
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 
-	const failed = `spec.forProvider.module, line 19: check "world": Check block assertion failed: The world is old.`
+	const (
+		failed     = `spec.forProvider.module, line 19: check "world": Check block assertion failed: The world is old.`
+		undeclared = "Values for undeclared variables: Files of variables have values for 4 variables that the root module does not declare."
+	)
 
 	for name, use := range map[string]func(t *testing.T) (*cluster, string, string, *instance){"OpenTofu": useOpenTofu, "Terraform": useTerraform} {
 		t.Run(name, func(t *testing.T) {
@@ -30,10 +33,11 @@ func TestWarnings(t *testing.T) {
 			e.write(t, "world", "old")
 
 			cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "warnings"))
-			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), polledOften, withConfig(cfg), withEvidence(t, "drift.tf", e), withMore(t, "check.tf"))
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), polledOften, withConfig(cfg), withEvidence(t, "drift.tf", e), withMore(t, "check.tf"),
+				withVarMap(`{"a": 1, "b": 2, "c": 3, "d": 4}`))
 
 			expectReady(t, c, ws)
-			expectWarnings(t, c, ws, failed)
+			expectWarnings(t, c, ws, failed, undeclared)
 			expectEvent(t, c, ws, "ReportedWarnings", failed)
 
 			// The first plan after an apply reports the serial number of the state.
@@ -63,7 +67,7 @@ func TestWarnings(t *testing.T) {
 			}
 
 			e.write(t, "world", "new")
-			expectWarnings(t, c, ws)
+			expectWarnings(t, c, ws, undeclared)
 			expectReady(t, c, ws)
 		})
 	}
