@@ -129,7 +129,7 @@ func TestManagementPolicies(t *testing.T) {
 
 		e := newEvidence(t)
 		ws := c.createManaged(t, namespacedScope, ns, policyObserve(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "external resource does not exist")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "external resource does not exist", "spec.managementPolicies is [Observe]", "add Create")
 		expectDone(t, e, []string{}...)
 
 		// No Terraform workspace is made for it, either.

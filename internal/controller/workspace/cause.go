@@ -14,6 +14,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -23,6 +24,12 @@ import (
 const (
 	policiesInvalid = "`spec.managementPolicies` is set to a "
 	policiesOff     = policiesInvalid + "non-default value but the feature is not enabled"
+)
+
+// Texts of the managed reconciler about what those policies, or an annotation, prevent.
+const (
+	nothingToObserve = "external resource does not exist"
+	reconcilePaused  = "Reconciliation is paused"
 )
 
 // Texts of the managed reconciler about connection Secrets.
@@ -62,19 +69,24 @@ func (r causeRecorder) WithAnnotations(kvs ...string) event.Recorder {
 
 // causeOf returns the cause in a text of the managed reconciler. It is without the step that the managed
 // reconciler puts in front: one cause may stop several steps, and the reason of the Event names the step. It
-// names the connection Secret and, for unsupported management policies, those that are supported.
+// names the connection Secret, what pauses the Workspace and, for unsupported management policies, those that
+// are supported.
 func causeOf(ws workspace.Workspace, text string) string {
+	p := ws.GetManagementPolicies()
+
 	if cause, ok := cutStep(text); ok {
-		return cause
+		text = cause
 	}
 
 	if cause, ok := strings.CutPrefix(text, publishing+": "); ok {
 		return secretCause(ws, cause)
 	}
 
-	p := ws.GetManagementPolicies()
-
 	switch {
+	case text == nothingToObserve:
+		return fmt.Sprintf("%s: the state has no resources, and spec.managementPolicies is %s. To create them, add Create. To observe others, correct the backend, or the annotation %s", text, policySet(p), meta.AnnotationKeyExternalName)
+	case strings.HasPrefix(text, reconcilePaused):
+		return whyPaused(ws)
 	case strings.HasPrefix(text, policiesOff):
 		return fmt.Sprintf("spec.managementPolicies is %s: this provider runs with --no-enable-management-policies, and supports only %s", policySet(p), policySet(xpv2.ManagementPolicies{xpv2.ManagementActionAll}))
 	case strings.HasPrefix(text, policiesInvalid):
@@ -82,6 +94,21 @@ func causeOf(ws workspace.Workspace, text string) string {
 	default:
 		return text
 	}
+}
+
+// whyPaused says what pauses a Workspace. It is not written again when only one of two reasons ends.
+func whyPaused(ws workspace.Workspace) string {
+	var why []string
+
+	if meta.IsPaused(ws) {
+		why = append(why, "the annotation "+meta.AnnotationKeyReconciliationPaused+" is true")
+	}
+
+	if p := ws.GetManagementPolicies(); len(p) == 0 {
+		why = append(why, "spec.managementPolicies is "+policySet(p))
+	}
+
+	return reconcilePaused + ", also a deletion: " + strings.Join(why, " and ")
 }
 
 // cutStep returns a text of the managed reconciler without the step of the external client, or its connector,

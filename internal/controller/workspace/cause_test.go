@@ -5,6 +5,7 @@
 package workspace
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
@@ -41,6 +43,7 @@ func TestCauseOf(t *testing.T) {
 		reason   string
 		policies xpv2.ManagementPolicies
 		enabled  bool
+		paused   bool
 		text     string
 		want     string
 	}{
@@ -61,6 +64,22 @@ func TestCauseOf(t *testing.T) {
 		"SecretWithoutNamespace": {
 			reason: "The field of the namespace is named.", text: `cannot create or update connection secret: cannot create object: namespaces "ns" not found`,
 			want: "cannot create or update connection secret ns/out: its namespace does not exist: create it, or correct spec.writeConnectionSecretToRef.namespace",
+		},
+		"Nothing": {
+			reason: "The policy, and what to do about it, are named.", policies: xpv2.ManagementPolicies{observe}, text: "observe failed: external resource does not exist",
+			want: "external resource does not exist: the state has no resources, and spec.managementPolicies is [Observe]. To create them, add Create. To observe others, correct the backend, or the annotation crossplane.io/external-name",
+		},
+		"PausedByPolicies": {
+			reason: "It is not left open which of the two it is.", policies: xpv2.ManagementPolicies{}, text: "Reconciliation is paused either through the `spec.managementPolicies` or the pause annotation",
+			want: "Reconciliation is paused, also a deletion: spec.managementPolicies is []",
+		},
+		"PausedByAnnotation": {
+			reason: "An annotation has a name.", policies: xpv2.ManagementPolicies{all}, paused: true, text: "Reconciliation is paused either through the `spec.managementPolicies` or the pause annotation",
+			want: "Reconciliation is paused, also a deletion: the annotation crossplane.io/paused is true",
+		},
+		"PausedTwice": {
+			reason: "The text is not written again when one of them ends.", policies: xpv2.ManagementPolicies{}, paused: true, text: "Reconciliation is paused either through the `spec.managementPolicies` or the pause annotation",
+			want: "Reconciliation is paused, also a deletion: the annotation crossplane.io/paused is true and spec.managementPolicies is []",
 		},
 		"None": {reason: "Other texts stay.", text: "cannot add finalizer", want: "cannot add finalizer"},
 		"CreateOnly": {
@@ -92,12 +111,30 @@ func TestCauseOf(t *testing.T) {
 
 			ws := with()
 			ws.Spec.ManagementPolicies = tc.policies
+			if tc.paused {
+				meta.AddAnnotations(ws, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
+			}
+
 			ws.Spec.WriteConnectionSecretToReference = &xpv2.SecretReference{Namespace: "ns", Name: "out"}
 
 			if diff := cmp.Diff(tc.want, causeOf(ws, tc.text)); diff != "" {
 				t.Errorf("%s\ncauseOf(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestPaused ensures that the condition of a Workspace that is paused says why. Its Event is gone after an hour.
+func TestPaused(t *testing.T) {
+	t.Parallel()
+
+	r := newAttempt(t, with())
+	r.pause(t)
+
+	const want = "Reconciliation is paused, also a deletion: the annotation crossplane.io/paused is true"
+
+	if got := r.ws.GetCondition(xpv2.TypeSynced); got.Reason != xpv2.ReasonReconcilePaused || !strings.HasPrefix(got.Message, want) {
+		t.Errorf("Synced: want %s with message %q, got %+v", xpv2.ReasonReconcilePaused, want, got)
 	}
 }
 

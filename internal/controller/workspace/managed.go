@@ -234,7 +234,11 @@ func (w managedStatusWriter) explainFailure(ctx context.Context, ws workspace.Wo
 	neverReady(ws)
 
 	synced := ws.GetCondition(xpv2.TypeSynced)
+
 	text := causeOf(ws, synced.Message)
+	if synced.Reason == xpv2.ReasonReconcilePaused && text == "" {
+		text = whyPaused(ws)
+	}
 
 	// The external client and its connector have recorded their own failures.
 	if _, theirs := cutStep(synced.Message); !theirs && synced.Reason == xpv2.ReasonReconcileError {
