@@ -67,7 +67,7 @@ func TestGitCredentials(t *testing.T) {
 		"None": {
 			reason: "Git does not prompt for credentials.",
 			repo:   "private",
-			want:   "fatal: could not read Username for '" + s.url + "': terminal prompts disabled",
+			want:   "fatal: cannot sign in to '" + s.url + "': the repository does not exist, or needs a file .git-credentials in spec.credentials of the ProviderConfig",
 		},
 		"WrongFile": {
 			reason: "Wrong credentials are not shown.",

@@ -6,7 +6,7 @@ package terraform
 
 import "regexp"
 
-// advice has what the CLIs advise people at a command line to do, and what does the same here. The texts
+// advice has what the CLIs, and git, tell people at a command line, and what does the same here. The texts
 // are those of Terraform 1.5 to 1.11 and of OpenTofu 1.12, as one line.
 var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	cli  *regexp.Regexp
@@ -34,6 +34,11 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`use the -target (?:planning )?(?:option|argument)`), "use the option -target in spec.forProvider.planArgs and applyArgs"},
 	{regexp.MustCompile(`use the planning option (-exclude=)`), "use in spec.forProvider.planArgs and applyArgs the option $1"},
 	{regexp.MustCompile(`Run the following command to verify that no other changes are pending: ` + eitherCLI + ` plan`), "Remove it from spec.forProvider.planArgs and applyArgs when the changes are made"},
+	{
+		regexp.MustCompile(`could not read (?:Username|Password) for ('[^']*'): (?:No such device or address|terminal prompts disabled)`),
+		"cannot sign in to $1: the repository does not exist, or needs a file .git-credentials in spec.credentials of the ProviderConfig",
+	},
+	{regexp.MustCompile(`was assigned on the command line`), "was assigned by an option -var in spec.forProvider.planArgs, applyArgs or destroyArgs"},
 	{regexp.MustCompile(` For most commands, you can disable locking with the "-lock=false" flag, but this is not recommended\.`), ""},
 	{regexp.MustCompile(`(?:please call the "force-unlock" command to unlock the state manually|You may have to force-unlock this state in order to use it again)`), "remove the lock where the state is stored, if the provider does not do so"},
 	{regexp.MustCompile(`Running "` + eitherCLI + ` apply" again at this point will create a forked state, making it harder to recover\. To retry writing this state, use the following command: ` + eitherCLI + ` state push errored\.tfstate`), "The provider saves this file before the next plan"},

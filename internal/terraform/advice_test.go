@@ -96,6 +96,18 @@ func TestAdvice(t *testing.T) {
 			cli:  "In this scenario, please call the \"force-unlock\" command to unlock the\nstate manually.",
 			here: "In this scenario, remove the lock where the state is stored, if the provider does not do so.",
 		},
+		"CredentialsOfGit": {
+			cli:  "/usr/bin/git exited with 128: Cloning into '.terraform/modules/net'...\nfatal: could not read Username for 'https://example.org': No such device or address",
+			here: "/usr/bin/git exited with 128: Cloning into '.terraform/modules/net'... fatal: cannot sign in to 'https://example.org': the repository does not exist, or needs a file .git-credentials in spec.credentials of the ProviderConfig",
+		},
+		"CredentialsOfGitWithoutPrompt": {
+			cli:  "fatal: could not read Password for 'https://me@example.org': terminal prompts disabled",
+			here: "fatal: cannot sign in to 'https://me@example.org': the repository does not exist, or needs a file .git-credentials in spec.credentials of the ProviderConfig",
+		},
+		"UndeclaredArgument": {
+			cli:  "A variable named \"x\" was assigned on the command line, but the root module does not declare a variable of that name.",
+			here: "A variable named \"x\" was assigned by an option -var in spec.forProvider.planArgs, applyArgs or destroyArgs, but the root module does not declare a variable of that name.",
+		},
 		"Unsaved": {
 			cli:  "Running \"tofu apply\" again at this point will create a forked state, making it harder to recover.\n\nTo retry writing this state, use the following command:\n    tofu state push errored.tfstate\n",
 			here: "The provider saves this file before the next plan",

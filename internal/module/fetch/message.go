@@ -28,6 +28,11 @@ var (
 	noise = regexp.MustCompile(`^error downloading '[^']*': |Cloning into '[^']*'\.\.\.|` +
 		`\s*Please make sure you have the correct access rights\s+and the repository exists\.`)
 
+	// prompt and key match what git and ssh say when they cannot ask for credentials, and when the server
+	// refuses the key. Many servers say the same about a repository that does not exist.
+	prompt = regexp.MustCompile(`could not read (?:Username|Password) for ('[^']*'): terminal prompts disabled`)
+	key    = regexp.MustCompile(`Permission denied \(publickey[^)]*\)\.?`)
+
 	// localPort matches the local end of a connection. It changes every time, but a condition must
 	// not.
 	localPort = regexp.MustCompile(`\b(tcp|udp) \S+->`)
@@ -63,6 +68,8 @@ func (r Request) message(text string) string {
 
 	text = strings.ReplaceAll(text, r.Dir+"/", "")
 	text = noise.ReplaceAllString(text, "")
+	text = prompt.ReplaceAllString(text, "cannot sign in to $1: the repository does not exist, or needs a file .git-credentials in spec.credentials of the ProviderConfig")
+	text = key.ReplaceAllString(text, "Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address")
 	text = localPort.ReplaceAllString(text, "$1 ")
 	text = tempName.ReplaceAllString(text, "getter")
 

@@ -124,6 +124,11 @@ func TestMessage(t *testing.T) {
 			err:    errors.New("ssh: Could not resolve hostname a: Name or service not known\nfatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\nand the repository exists.\n"), //nolint:revive // It is what git says.
 			want:   "ssh: Could not resolve hostname a: Name or service not known; fatal: Could not read from remote repository.",
 		},
+		"Key": {
+			reason: "A key has a place.",
+			err:    errors.New("git@example.org: Permission denied (publickey).\r\nfatal: Could not read from remote repository.\n"), //nolint:revive // It is what git says.
+			want:   "git@example.org: Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address; fatal: Could not read from remote repository.",
+		},
 		"Lines": {
 			reason: "Only the last lines are kept.",
 			err:    errors.New("1\n2\n3\n4\n5\n6\n7"),
