@@ -6,33 +6,38 @@ package schedule
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/statusclient"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
+const reasonWaiting event.Reason = "WaitingForApplySlot"
+
 // A Reconciler passes on the Workspaces of one kind that need a reconcile now.
 type Reconciler struct {
-	inner   reconcile.Reconciler
-	policy  Policy
-	records *Records
-	slots   *Slots
-	onLeave func(o client.Object)
-	now     func() time.Time
-	log     logging.Logger
+	inner    reconcile.Reconciler
+	policy   Policy
+	records  *Records
+	slots    *Slots
+	onLeave  func(o client.Object)
+	now      func() time.Time
+	recorder event.Recorder
+	log      logging.Logger
 }
 
 // NewReconciler returns a Reconciler in front of inner. At the end of a reconcile, it calls onLeave
 // if the Workspace has left the cache in the meantime.
-func NewReconciler(inner reconcile.Reconciler, p Policy, r *Records, s *Slots, onLeave func(o client.Object), log logging.Logger) *Reconciler {
-	return &Reconciler{inner: inner, policy: p, records: r, slots: s, onLeave: onLeave, now: time.Now, log: log}
+func NewReconciler(inner reconcile.Reconciler, p Policy, r *Records, s *Slots, onLeave func(o client.Object), recorder event.Recorder, log logging.Logger) *Reconciler {
+	return &Reconciler{inner: inner, policy: p, records: r, slots: s, onLeave: onLeave, now: time.Now, recorder: recorder, log: log}
 }
 
 // Waits says whether a Workspace has to wait because there is nothing to do, or no free slot, and
@@ -45,17 +50,23 @@ func (r *Reconciler) Waits(o client.Object) (time.Duration, bool) {
 		return 0, false // Reconcile returns the error.
 	}
 
-	return r.delay(RequestFor(ws), r.policy.Decide(r.policy.Facts(ws), r.records.Get(ws), r.now()), r.slots.Available)
+	return r.delay(ws, r.policy.Decide(r.policy.Facts(ws), r.records.Get(ws), r.now()), r.slots.Available)
 }
 
 // delay says whether a Workspace has to wait, and for how long. slot says whether it has an apply slot.
-func (r *Reconciler) delay(req reconcile.Request, d Decision, slot func(req reconcile.Request) bool) (time.Duration, bool) {
+func (r *Reconciler) delay(ws workspace.Workspace, d Decision, slot func(req reconcile.Request) bool) (time.Duration, bool) {
+	req := RequestFor(ws)
+
 	switch {
 	case d.Action == Skip:
 		r.slots.Cancel(req)
 
 		return d.After, true
 	case d.Action == ReconcileWithSlot && !slot(req):
+		if r.slots.reportsWait(req) {
+			r.recorder.Event(ws, event.Normal(reasonWaiting, fmt.Sprintf("Waiting for an apply slot, until others are created, changed or deleted: this instance does that with %d of a kind at a time, as --max-reconcile-rate and --max-applies say", r.slots.total)))
+		}
+
 		return ticketTimeout, true
 	default:
 		return 0, false
@@ -90,7 +101,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, o client.Object, latest bool
 	req, f := RequestFor(ws), r.policy.Facts(ws)
 	d := r.policy.Decide(f, r.records.Get(ws), r.now())
 
-	if after, waits := r.delay(req, d, r.slots.Acquire); waits {
+	if after, waits := r.delay(ws, d, r.slots.Acquire); waits {
 		return reconcile.Result{RequeueAfter: after}, nil
 	}
 

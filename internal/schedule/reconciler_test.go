@@ -6,7 +6,9 @@ package schedule
 
 import (
 	"context"
+	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,6 +21,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
@@ -280,7 +283,7 @@ func TestReconciler(t *testing.T) {
 				}
 
 				return tc.inner(r)
-			}), p, records, NewSlots(1, records, func(int, int) {}, func(time.Duration) {}), func(client.Object) { got.Left = true }, logging.NewNopLogger())
+			}), p, records, NewSlots(1, records, func(int, int) {}, func(time.Duration) {}), func(client.Object) { got.Left = true }, event.NewNopRecorder(), logging.NewNopLogger())
 
 			// A retry is at an exact time.
 			now := time.Now()
@@ -341,6 +344,70 @@ func writeStatus(ctx context.Context, t *testing.T, ws *clusterv1beta1.Workspace
 	}
 }
 
+// messages are those of the recorded Events, by the name of the object.
+type messages map[string][]string
+
+func (m messages) Event(o runtime.Object, e event.Event) {
+	if o, ok := o.(client.Object); ok {
+		m[o.GetName()] = append(m[o.GetName()], string(e.Reason)+": "+e.Message)
+	}
+}
+
+func (m messages) WithAnnotations(...string) event.Recorder { return m }
+
+// TestReconcilerReportsWait ensures that people are told that a Workspace waits for a slot, but not in the first
+// moments, not each time, and not of too many at once.
+func TestReconcilerReportsWait(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		const (
+			others = 2 * maxReports
+			want   = "WaitingForApplySlot: Waiting for an apply slot, until others are created, changed or deleted: this instance does that with 1 of a kind at a time, as --max-reconcile-rate and --max-applies say"
+		)
+
+		p, got := Policy{Interval: time.Hour}, messages{}
+		records := NewRecords(p, time.Now)
+		slots := NewSlots(1, records, func(int, int) {}, func(time.Duration) {})
+		r := NewReconciler(nil, p, records, slots, func(client.Object) {}, got, logging.NewNopLogger())
+
+		slots.Acquire(requestOf("busy"))
+
+		// wait decides about all Workspaces, as at the end of each delay.
+		wait := func(after time.Duration) {
+			time.Sleep(after)
+
+			for n := range 1 + others {
+				ws := settled(changedSpec)
+				ws.SetName(strconv.Itoa(n))
+
+				if after, waits := r.Waits(ws); !waits || after != ticketTimeout {
+					t.Errorf("Waits(...): want to wait for a slot, got %s, %t", after, waits)
+				}
+			}
+		}
+
+		wait(0)
+
+		if len(got) > 0 {
+			t.Errorf("in the first moments: want no Event, got %v", got)
+		}
+
+		wait(ticketTimeout)
+		wait(time.Millisecond)
+
+		if diff := cmp.Diff([]string{want}, got["0"]); diff != "" || len(got) != maxReports {
+			t.Errorf("want Events on %d Workspaces, got %d; the first: -want, +got:\n%s", maxReports, len(got), diff)
+		}
+
+		wait(repeatReport)
+
+		if diff := cmp.Diff([]string{want, want}, got["0"]); diff != "" {
+			t.Errorf("when the first one may be gone: -want, +got:\n%s", diff)
+		}
+	})
+}
+
 // TestReconcilerLeft ensures that no slot is kept for a Workspace that leaves the cache during its plan, which
 // finds a drift.
 func TestReconcilerLeft(t *testing.T) {
@@ -364,7 +431,7 @@ func TestReconcilerLeft(t *testing.T) {
 
 		return reconcile.Result{}, nil
 	})
-	r := NewReconciler(inner, p, records, slots, func(client.Object) { left++ }, logging.NewNopLogger())
+	r := NewReconciler(inner, p, records, slots, func(client.Object) { left++ }, event.NewNopRecorder(), logging.NewNopLogger())
 	r.now = func() time.Time { return time.Now().Add(2 * p.Interval) }
 
 	if _, err := r.Reconcile(t.Context(), ws, false); err != nil {
@@ -400,7 +467,7 @@ func TestReconcilerReplaced(t *testing.T) {
 
 			return reconcile.Result{}, client.IgnoreNotFound(err)
 		})
-		r := NewReconciler(inner, p, records, NewSlots(1, records, func(int, int) {}, func(time.Duration) {}), func(client.Object) {}, logging.NewNopLogger())
+		r := NewReconciler(inner, p, records, NewSlots(1, records, func(int, int) {}, func(time.Duration) {}), func(client.Object) {}, event.NewNopRecorder(), logging.NewNopLogger())
 
 		if _, err := r.Reconcile(t.Context(), newWorkspace(uid), false); err != nil {
 			t.Fatal(err)

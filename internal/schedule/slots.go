@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/queue"
@@ -18,6 +19,15 @@ import (
 // have claimed it.
 const ticketTimeout = 30 * time.Second
 
+const (
+	// repeatReport is the interval of reports about one Workspace that waits for a slot.
+	repeatReport = 30 * time.Minute
+
+	// maxReports is the number of Workspaces that are reported at once, and then one per second. After a
+	// rollout, thousands may wait, and their Events would displace those about what was applied.
+	maxReports = 100
+)
+
 // Slots limit the number of concurrent applies, so that long applies never take all workers and
 // polls continue. A Workspace that has to wait gets a ticket, and is added to the queue ("called") when a
 // slot is reserved for it. Slots are safe for concurrent use.
@@ -25,6 +35,9 @@ type Slots struct {
 	// call puts a Workspace into the queue.
 	call    func(reconcile.Request)
 	records *Records
+
+	total   int
+	reports *rate.Limiter
 
 	mu   sync.Mutex
 	free int
@@ -43,6 +56,9 @@ type Slots struct {
 type waiter struct {
 	since time.Time
 
+	// report is when people are told next that it waits.
+	report time.Time
+
 	// called ends the reservation of a slot. It is nil for a Workspace that was not called yet.
 	called *time.Timer
 }
@@ -54,6 +70,8 @@ func NewSlots(n int, r *Records, changed func(held, waiting int), waited func(ti
 	return &Slots{
 		call:    func(reconcile.Request) {},
 		records: r,
+		total:   n,
+		reports: rate.NewLimiter(1, maxReports),
 		free:    n,
 		held:    map[reconcile.Request]bool{},
 		waiting: map[reconcile.Request]*waiter{},
@@ -114,7 +132,7 @@ func (s *Slots) available(req reconcile.Request) bool {
 		s.tickets.Touch(req)
 	default:
 		s.tickets.Push(req)
-		s.waiting[req] = &waiter{since: time.Now()}
+		s.waiting[req] = &waiter{since: time.Now(), report: time.Now().Add(ticketTimeout)}
 	}
 
 	return false
@@ -161,6 +179,22 @@ func (s *Slots) Waits(req reconcile.Request) bool {
 	w, ok := s.waiting[req]
 
 	return ok && w.called == nil
+}
+
+// reportsWait says whether people are to be told now that a Workspace waits: nothing else shows it on one
+// that has just been created, changed or deleted.
+func (s *Slots) reportsWait(req reconcile.Request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	w, waits := s.waiting[req]
+	if !waits || time.Now().Before(w.report) || !s.reports.Allow() {
+		return false
+	}
+
+	w.report = time.Now().Add(repeatReport)
+
+	return true
 }
 
 func (s *Slots) report() { s.changed(len(s.held), len(s.waiting)) }

@@ -12,7 +12,8 @@ import (
 
 // TestWorkers applies as many Workspaces of a kind at the same time as there are workers:
 // none of the applies ends before all of them have begun, so that together they take as
-// long as one. The other kind has workers of its own and does not wait.
+// long as one. The other kind has workers of its own and does not wait. One more Workspace waits, and an Event
+// on it says so.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 
@@ -37,8 +38,13 @@ func TestWorkers(t *testing.T) {
 		expectDone(t, e, "created")
 	}
 
+	last := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "last"))))
+	expectEvent(t, c, last, "WaitingForApplySlot", "with 2 of a kind at a time")
+
 	for ws, e := range slow {
 		e.write(t, "gate", "")
 		expectReady(t, c, ws)
 	}
+
+	expectReady(t, c, last)
 }

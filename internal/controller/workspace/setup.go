@@ -190,7 +190,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		Named(name).
 		WithOptions(co).
 		Watches(kind.Object, schedule.NewEventHandler(records, slots, o.Left, o.ClaimChanged)).
-		Complete(o.WithClaims(schedule.NewReconciler(r, policy, records, slots, o.Left, log), kind)), "cannot set up controller %s", name)
+		Complete(o.WithClaims(schedule.NewReconciler(r, policy, records, slots, o.Left, recorder, log), kind)), "cannot set up controller %s", name)
 }
 
 func policyOf(o Options) schedule.Policy {
