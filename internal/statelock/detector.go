@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os/user"
 	"slices"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -122,17 +123,31 @@ type LockedError struct {
 
 	// Removal is when it will be removed, or zero.
 	Removal time.Time
+
+	// Lease is the namespace and name of the Lease that is the lock. It is empty if that is not certain.
+	Lease string
 }
 
 // Error names the lock and its holder.
 func (e LockedError) Error() string {
-	remedy := "remove it with force-unlock"
-	if e.Lock.Operation == MakesState {
+	remedy := "remove it with the command force-unlock of the CLI and the same backend"
+
+	switch {
+	case e.Lease != "":
+		remedy = "delete the Lease " + e.Lease
+	case e.Lock.Operation == MakesState:
 		remedy += ", or, if the backend is kubernetes and the state was never made, remove the holder from the Lease with that ID with kubectl"
 	}
 
+	created := e.Lock.Created
+	if since, err := e.Lock.Since(); err == nil {
+		created = since.UTC().Format(time.RFC3339)
+	}
+
+	operation := strings.ToLower(strings.TrimPrefix(e.Lock.Operation, "OperationType"))
+
 	return fmt.Sprintf("the state is locked by %s since %s, for %s (lock ID %s): it is left alone, because %s. If nobody holds it any more, %s",
-		e.Lock.Who, e.Lock.Created, e.Lock.Operation, e.Lock.ID, e.Why, remedy)
+		e.Lock.Who, created, operation, e.Lock.ID, e.Why, remedy)
 }
 
 // Unwrap returns the error of the CLI.

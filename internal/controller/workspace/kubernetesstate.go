@@ -210,11 +210,16 @@ func (e *external) removeUnused(ctx context.Context, b runner.KubernetesBackend,
 	return secret == nil || e.deleteVersion(ctx, secret) == nil
 }
 
+// leaseKey returns the name of the Lease that locks the state of the named Terraform workspace.
+func leaseKey(b runner.KubernetesBackend, name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: b.Namespace, Name: "lock-" + b.Secret(name)}
+}
+
 // stateLease returns the lock on the state of the named Terraform workspace, or nil if there is none.
 func (e *external) stateLease(ctx context.Context, b runner.KubernetesBackend, name string) (*coordinationv1.Lease, error) {
 	lease := &coordinationv1.Lease{}
 
-	key := client.ObjectKey{Namespace: b.Namespace, Name: "lock-" + newStateSecret(b, name).GetName()}
+	key := leaseKey(b, name)
 	if err := e.live.Get(ctx, key, lease); err != nil {
 		return nil, errors.Wrapf(resource.IgnoreNotFound(err), "cannot get Lease %q", key)
 	}

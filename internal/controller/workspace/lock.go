@@ -43,7 +43,7 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 	}
 
 	if why != "" {
-		return statelock.LockedError{Err: err, Lock: l, Why: why, Removal: removal}
+		return statelock.LockedError{Err: err, Lock: l, Why: why, Removal: removal, Lease: e.lockLease(ws, l)}
 	}
 
 	// The lock goes last: until then no other process works on the state.
@@ -59,6 +59,17 @@ func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace,
 	e.recorder.Event(ws, event.Warning(reasonUnlocked, errors.Errorf("removed the lock %s on the state, which %s made at %s for %s: the process that held it is dead", l.ID, l.Who, l.Created, l.Operation)))
 
 	return e.recordRun(ws, lockFree, run)
+}
+
+// lockLease returns the namespace and name of the Lease that locks the state of a Workspace, or an empty string. A
+// lock of a run that makes a state may be on the state of the default Terraform workspace.
+func (e *external) lockLease(ws workspace.Workspace, l terraform.Lock) string {
+	b, here := e.backendHere()
+	if !here || l.Operation == statelock.MakesState {
+		return ""
+	}
+
+	return leaseKey(b, meta.GetExternalName(ws)).String()
 }
 
 // whyLocked says why a lock on the state of a Workspace is not to be removed, or is empty. removal is when

@@ -331,7 +331,7 @@ func TestLockedError(t *testing.T) {
 
 	err := statelock.LockedError{Err: inner, Lock: l, Why: "it was not left behind by a dead instance of this provider"}
 
-	const want = "the state is locked by alice@laptop since 2026-01-02 03:04:05 +0000 UTC, for OperationTypeApply (lock ID 1): it is left alone, because it was not left behind by a dead instance of this provider. If nobody holds it any more, remove it with force-unlock"
+	const want = "the state is locked by alice@laptop since 2026-01-02T03:04:05Z, for apply (lock ID 1): it is left alone, because it was not left behind by a dead instance of this provider. If nobody holds it any more, remove it with the command force-unlock of the CLI and the same backend"
 
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("Error(): -want, +got:\n%s", diff)
@@ -341,8 +341,13 @@ func TestLockedError(t *testing.T) {
 		t.Errorf("the error of the CLI is lost: -want, +got:\n%s", diff)
 	}
 
-	err.Lock.Operation = statelock.MakesState
-	if got := err.Error(); !strings.HasSuffix(got, "remove it with force-unlock, or, if the backend is kubernetes and the state was never made, remove the holder from the Lease with that ID with kubectl") {
+	err.Lease = "ns/lock-tfstate-ws"
+	if got := err.Error(); !strings.HasSuffix(got, "If nobody holds it any more, delete the Lease ns/lock-tfstate-ws") {
+		t.Errorf("Error() of the lock on a state in this cluster: got %q", got)
+	}
+
+	err.Lock.Operation, err.Lease = statelock.MakesState, ""
+	if got := err.Error(); !strings.HasSuffix(got, "remove it with the command force-unlock of the CLI and the same backend, or, if the backend is kubernetes and the state was never made, remove the holder from the Lease with that ID with kubectl") {
 		t.Errorf("Error() of the lock on a state that is being made: got %q", got)
 	}
 }
@@ -557,6 +562,32 @@ func TestUnlockThroughKubernetes(t *testing.T) {
 
 			if diff := cmp.Diff([]bool{tc.want, tc.want}, []bool{err == nil, lease.Spec.HolderIdentity == nil}); diff != "" {
 				t.Errorf("\n%s\nwhether it succeeds and the Lease is released: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestLockLease ensures that the Lease of a lock is named only if it is certain that it is the lock.
+func TestLockLease(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		server, operation, want string
+	}{
+		"Here":       {server: "https://here", operation: "OperationTypeApply", want: "states/lock-tfstate-ws-x"},
+		"Elsewhere":  {server: "https://there", operation: "OperationTypeApply"},
+		"MakesState": {server: "https://here", operation: statelock.MakesState},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, with())
+			r.server, r.runner.backend = "https://here", runner.KubernetesBackend{Server: tc.server, Namespace: "states", Suffix: "x"}
+
+			if got := r.lockLease(r.ws, terraform.Lock{ID: "1", Operation: tc.operation}); got != tc.want {
+				t.Errorf("lockLease(...): want %q, got %q", tc.want, got)
 			}
 		})
 	}
