@@ -110,11 +110,11 @@ func TestCauseOf(t *testing.T) {
 			}
 
 			ws := with()
-			ws.Spec.ManagementPolicies = tc.policies
 			if tc.paused {
 				meta.AddAnnotations(ws, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
 			}
 
+			ws.Spec.ManagementPolicies = tc.policies
 			ws.Spec.WriteConnectionSecretToReference = &xpv2.SecretReference{Namespace: "ns", Name: "out"}
 
 			if diff := cmp.Diff(tc.want, causeOf(ws, tc.text)); diff != "" {
