@@ -152,7 +152,7 @@ func (o *Options) addFlags(h *help) {
 	a.Flag("cli", "The program to run: terraform, tofu, or the absolute path of one. The default is terraform on PATH, else tofu.").PlaceHolder("PROGRAM").Envar("TERRAFORM_CLI").StringVar(&o.CLI)
 	addFlag(a, positiveDuration, "poll", "How often a Workspace that is up to date is planned.", &o.PollInterval).Default("10m")
 	addFlag(a, nonNegativeDuration, "poll-jitter", "The maximum time by which a poll is earlier or later, at most a quarter of the interval.", &o.PollJitter).Default("1m")
-	addFlag(a, positiveDuration, "timeout", "The time limit for all work of one reconcile, except requests to Kubernetes. A deletion has it twice.", &o.Timeout).Default("20m")
+	addFlag(a, positiveDuration, "timeout", "The time limit for all work of one reconcile, except requests to Kubernetes.", &o.Timeout).Default("20m")
 	addFlag(a, positiveInteger, "max-reconcile-rate", "How many Workspaces of a kind are created, changed or deleted at the same time. There is one more worker for polls, unless --max-applies is lower.", &o.MaxReconcileRate).Default("1")
 	addFlag(a, nonNegativeInteger, "max-applies", "A lower limit than --max-reconcile-rate for the Workspaces of a kind that are created, changed or deleted at the same time. The remaining workers only poll. 0 is the value of --max-reconcile-rate.", &o.MaxApplies).Default("0")
 	addFlag(a, boolean, "enable-management-policies", "Honor spec.managementPolicies.", &o.EnableManagementPolicies).Default("true").Envar("ENABLE_MANAGEMENT_POLICIES")

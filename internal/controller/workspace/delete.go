@@ -29,47 +29,17 @@ import (
 
 const reasonStateKept event.Reason = "KeptState"
 
-// observeDeleted says whether there may be resources to destroy. If that is not known, the answer is
-// yes: it costs no run, and to destroy nothing is not an error. If nothing is left, it deletes the
-// Terraform workspace, unless Delete has removed its state already.
-func (e *external) observeDeleted(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
+// observeDeleted says whether there may be resources to destroy, or a Terraform workspace to delete. If that is
+// not known, the answer is yes: it costs no run, and to destroy nothing is not an error.
+func (e *external) observeDeleted(ws workspace.Workspace) managed.ExternalObservation {
 	r := e.records.Get(ws)
 
-	switch {
 	// The removal of the finalizer may need another reconcile.
-	case r.Observed() && r.Observation.Deleted:
-		return managed.ExternalObservation{}, nil
-	// The last observation may be of another state than the one that the Workspace had.
-	case !r.Observed(), r.Observation.Exists, workspace.Remembered(ws).Resources > 0:
-		return managed.ExternalObservation{ResourceExists: true}, nil
-	}
-
-	err := e.withLock(ctx, ws, func() error { return e.runner.DeleteWorkspace(ctx) })
-	if mayBeBroken(err) && e.runner.LeaveOutModule() {
-		err = e.runner.DeleteWorkspace(ctx)
-	}
-
-	// The namespace takes the empty state with it.
-	if terraform.LacksNamespace(err) {
-		err = nil
-	}
-
-	if err == nil {
-		e.removeDefaultState(ctx)
-		e.records.Observe(ws, schedule.Observation{Deleted: true})
-	}
-
-	// The next reconcile begins with a destroy.
-	if terraform.IsNotEmpty(err) {
-		e.records.ForgetObservation(ws)
-
-		err = errors.Wrap(err, leftBehind)
-	}
-
-	return managed.ExternalObservation{}, err
+	return managed.ExternalObservation{ResourceExists: !r.Observed() || !r.Observation.Deleted}
 }
 
-// Delete destroys everything in the state, if the state belongs to the Workspace.
+// Delete destroys everything in the state, if the state belongs to the Workspace, and deletes the Terraform
+// workspace.
 func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.ExternalDelete, error) {
 	mine, err := e.destroy(ctx, ws)
 	if err != nil {
@@ -83,10 +53,38 @@ func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.
 	e.recorder.Event(ws, event.Normal(reasonDeleted, e.done))
 
 	// If the state belongs to another Workspace, so does the Terraform workspace, which stays.
-	gone := !mine || e.removeState(ctx, ws)
-	e.records.Observe(ws, schedule.Observation{Deleted: gone})
+	if mine {
+		if err := e.deleteWorkspace(ctx, ws); err != nil {
+			return managed.ExternalDelete{}, e.failed(ws, e.withWayOut(ws, err))
+		}
+	}
+
+	e.records.Observe(ws, schedule.Observation{Deleted: true})
 
 	return managed.ExternalDelete{}, nil
+}
+
+// deleteWorkspace deletes the Terraform workspace, whose state is empty.
+func (e *external) deleteWorkspace(ctx context.Context, ws workspace.Workspace) (err error) {
+	if !e.removeState(ctx, ws) {
+		err = e.withLock(ctx, ws, func() error { return e.runner.DeleteWorkspace(ctx) })
+		if mayBeBroken(err) && e.runner.LeaveOutModule() {
+			err = e.runner.DeleteWorkspace(ctx)
+		}
+	}
+
+	switch {
+	// The namespace takes the empty state with it.
+	case err == nil, terraform.LacksNamespace(err):
+		e.removeDefaultState(ctx)
+
+		return nil
+	// The next attempt begins with a destroy.
+	case terraform.IsNotEmpty(err):
+		return errors.Wrap(err, leftBehind)
+	default:
+		return err
+	}
 }
 
 // destroy destroys everything in the state. It returns false, and changes nothing, if the state

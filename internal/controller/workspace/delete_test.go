@@ -42,7 +42,7 @@ func leave(t *testing.T, r *attempt, state string) {
 func TestDelete(t *testing.T) {
 	t.Parallel()
 
-	pull, push, use, destroy := "state pull", "state push", "use unsaved state", "destroy"
+	pull, push, use, destroy, gone := "state pull", "state push", "use unsaved state", "destroy", "workspace delete"
 	nothing, something := `{"version":4,"resources":[]}`, `{"version":4,"resources":[{"mode":"managed","instances":[{}]}]}`
 	data := terraform.State{Lineage: ownLineage, Serial: 3, Resources: 1}
 	onlyOutputs := terraform.State{Lineage: ownLineage, Serial: 3, Outputs: map[string]terraform.Output{"a": {}}}
@@ -63,13 +63,13 @@ func TestDelete(t *testing.T) {
 			ws:     with(deleted, owner),
 			state:  ownState(),
 			change: func(r *attempt) { r.runner.destroyed = 2 },
-			want:   outcome{ran: []string{pull, destroy}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
+			want:   outcome{ran: []string{pull, destroy, gone}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
 		},
 		"Empty": {
 			reason: "There is nothing to destroy.",
 			ws:     with(deleted),
 			change: func(*attempt) {},
-			want:   outcome{ran: []string{pull}},
+			want:   outcome{ran: []string{pull, gone}},
 		},
 		"Failed": {
 			reason:    "The resources are still there.",
@@ -115,7 +115,7 @@ func TestDelete(t *testing.T) {
 				r.runner.record = &runner.RunRecord{StateSummary: summarizeState(new(ownState()))}
 				r.runner.destroying = func() { r.runner.pushErr = nil }
 			},
-			want: outcome{ran: []string{push, use, pull, destroy, push}, events: []string{"SavedState"}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
+			want: outcome{ran: []string{push, use, pull, destroy, push, gone}, events: []string{"SavedState"}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
 		},
 		"NamespaceGone": {
 			reason: "The destroy has left nothing, so that nothing has to be saved.",
@@ -124,7 +124,7 @@ func TestDelete(t *testing.T) {
 			change: func(r *attempt) {
 				r.runner.destroyErr, r.runner.destroying = lacksNamespace("destroy"), func() { leave(t, r, nothing) }
 			},
-			want: outcome{ran: []string{pull, destroy}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
+			want: outcome{ran: []string{pull, destroy, gone}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
 		},
 		"NamespaceGoneLater": {
 			reason: "An earlier destroy has left nothing.",
@@ -136,7 +136,7 @@ func TestDelete(t *testing.T) {
 				r.ws.Status.AtProvider.State.Serial = 5
 				r.ws.Status.AtProvider.State.Resources = 0
 			},
-			want: outcome{ran: []string{push, use, pull, push}, lineage: ownLineage},
+			want: outcome{ran: []string{push, use, pull, push, gone}, lineage: ownLineage},
 		},
 		"NamespaceGoneTooEarly": {
 			reason: "The destroy has left a resource, which only this state has.",
@@ -207,7 +207,7 @@ func TestDelete(t *testing.T) {
 			change: func(r *attempt) {
 				r.runner.stateErr, r.runner.optional = errors.New("broken"), true
 			},
-			want: outcome{ran: []string{pull, pull}},
+			want: outcome{ran: []string{pull, pull, gone}},
 		},
 		"Canceled": {
 			reason: "An interrupted run says nothing about the module.",
@@ -224,14 +224,14 @@ func TestDelete(t *testing.T) {
 			ws:     with(deleted),
 			state:  data,
 			change: func(*attempt) {},
-			want:   outcome{ran: []string{pull, pull, destroy}, ready: xpv2.ReasonDeleting, lineage: ownLineage, begun: true},
+			want:   outcome{ran: []string{pull, pull, destroy, gone}, ready: xpv2.ReasonDeleting, lineage: ownLineage, begun: true},
 		},
 		"OnlyOutputs": {
 			reason: "The CLI may refuse to delete a workspace with outputs.",
 			ws:     with(deleted),
 			state:  onlyOutputs,
 			change: func(*attempt) {},
-			want:   outcome{ran: []string{pull, pull, destroy}, ready: xpv2.ReasonDeleting, lineage: ownLineage, begun: true},
+			want:   outcome{ran: []string{pull, pull, destroy, gone}, ready: xpv2.ReasonDeleting, lineage: ownLineage, begun: true},
 		},
 		"BrokenWithOutputs": {
 			reason: "Outputs need no destroy, which a broken module would prevent.",
@@ -240,7 +240,7 @@ func TestDelete(t *testing.T) {
 			change: func(r *attempt) {
 				r.runner.stateErr, r.runner.optional = errors.New("broken"), true
 			},
-			want: outcome{ran: []string{pull, pull, pull}, lineage: ownLineage, begun: true},
+			want: outcome{ran: []string{pull, pull, pull, gone}, lineage: ownLineage, begun: true},
 		},
 		"WithoutValues": {
 			reason: "A destroy takes values of variables, and the error says how to proceed.",
@@ -283,7 +283,7 @@ func TestDelete(t *testing.T) {
 				r.runner.destroyed = 1
 				r.runner.pulled = func() { r.runner.state = &terraform.State{Lineage: ownLineage, Serial: 4} }
 			},
-			want: outcome{ran: []string{pull, destroy, pull}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
+			want: outcome{ran: []string{pull, destroy, pull, gone}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
 		},
 		"NotRecorded": {
 			reason: "Without this record, the next instance would take the state for a lost one.",
@@ -307,7 +307,7 @@ func TestDelete(t *testing.T) {
 			change: func(r *attempt) {
 				r.runner.destroyed, r.runner.unsaved, r.runner.record = 2, "/errored.tfstate", &runner.RunRecord{StateSummary: summarizeState(new(ownState()))}
 			},
-			want: outcome{ran: []string{"state push", pull, destroy}, events: []string{"SavedState"}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
+			want: outcome{ran: []string{"state push", pull, destroy, gone}, events: []string{"SavedState"}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
 		},
 	}
 
@@ -361,56 +361,57 @@ func TestDeletingConditions(t *testing.T) {
 	}
 }
 
-// TestObserveDeleted ensures that the finalizer is removed after the Terraform workspace, and not
-// before.
+// TestObserveDeleted ensures that the finalizer is removed after everything else.
 func TestObserveDeleted(t *testing.T) {
 	t.Parallel()
-
-	gone := "workspace delete"
 
 	cases := map[string]struct {
 		reason string
 		seen   *schedule.Observation
-		change func(r *attempt)
-		exists bool
-		want   outcome
+		want   bool
 	}{
-		"First":     {reason: "It has to be destroyed first.", change: func(*attempt) {}, exists: true},
-		"Destroyed": {reason: "The Terraform workspace is all that is left.", seen: &schedule.Observation{}, change: func(*attempt) {}, want: outcome{ran: []string{gone}}},
-		"Gone":      {reason: "It was deleted before.", seen: &schedule.Observation{Deleted: true}, change: func(*attempt) {}},
-		"Other": {
-			reason: "While it only observed, it saw another state than its own. Its own may have resources.",
-			seen:   &schedule.Observation{},
-			change: func(r *attempt) { owner(r.ws) },
-			exists: true,
-			want:   outcome{lineage: ownLineage},
-		},
-		"GoneOfOther": {
-			reason: "The state that it had belongs to another one now.",
-			seen:   &schedule.Observation{Deleted: true},
-			change: func(r *attempt) { owner(r.ws) },
-			want:   outcome{lineage: ownLineage},
-		},
-		"Broken": {
-			reason: "The module is broken, and not needed.",
-			seen:   &schedule.Observation{},
-			change: func(r *attempt) { r.runner.deleteErr, r.runner.optional = errors.New("broken"), true },
-			want:   outcome{ran: []string{gone, gone}},
-		},
+		"First":   {reason: "It has to be destroyed first.", want: true},
+		"Nothing": {reason: "The Terraform workspace has to be deleted.", seen: &schedule.Observation{}, want: true},
+		"Gone":    {reason: "It was deleted before.", seen: &schedule.Observation{Deleted: true}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, with(deleted, owner))
+			if tc.seen != nil {
+				r.records.Observe(r.ws, *tc.seen)
+			}
+
+			if o := r.observeDeleted(r.ws); o.ResourceExists != tc.want {
+				t.Errorf("\n%s\nwant it to exist: %t, got %t", tc.reason, tc.want, o.ResourceExists)
+			}
+		})
+	}
+}
+
+// TestDeleteWorkspace deletes a Terraform workspace whose state is empty.
+func TestDeleteWorkspace(t *testing.T) {
+	t.Parallel()
+
+	pull, gone := "state pull", "workspace delete"
+
+	cases := map[string]struct {
+		reason   string
+		err      error
+		optional bool
+		want     outcome
+	}{
+		"Deleted": {reason: "It is all that is left.", want: outcome{ran: []string{pull, gone}}},
+		"Broken":  {reason: "The module is broken, and not needed.", err: errors.New("broken"), optional: true, want: outcome{ran: []string{pull, gone, gone}}},
+		"Failed":  {reason: "It is tried again.", err: errors.New("broken"), want: outcome{ran: []string{pull, gone}, err: "broken"}},
 		"NotEmpty": {
 			reason: "Resources are left: the next reconcile destroys them.",
-			seen:   &schedule.Observation{},
-			change: func(r *attempt) {
-				r.runner.deleteErr = &terraform.Error{Diagnostics: []terraform.Diagnostic{{Summary: "Workspace is not empty"}}}
-			},
-			want: outcome{ran: []string{gone}, err: "there are resources left"},
+			err:    &terraform.Error{Diagnostics: []terraform.Diagnostic{{Summary: "Workspace is not empty"}}},
+			want:   outcome{ran: []string{pull, gone}, err: "there are resources left"},
 		},
-		"NamespaceGone": {
-			reason: "The empty state goes with its namespace.",
-			seen:   &schedule.Observation{},
-			change: func(r *attempt) { r.runner.deleteErr = lacksNamespace("workspace delete") },
-			want:   outcome{ran: []string{gone}},
-		},
+		"NamespaceGone": {reason: "The empty state goes with its namespace.", err: lacksNamespace("workspace delete"), want: outcome{ran: []string{pull, gone}}},
 	}
 
 	for name, tc := range cases {
@@ -418,21 +419,14 @@ func TestObserveDeleted(t *testing.T) {
 			t.Parallel()
 
 			r := newAttempt(t, with(deleted))
-			if tc.seen != nil {
-				r.records.Observe(r.ws, *tc.seen)
-			}
+			r.runner.state = &terraform.State{}
+			r.runner.deleteErr, r.runner.optional = tc.err, tc.optional
 
-			tc.change(r)
-
-			if err := r.observeInConnect(t.Context(), r.ws); err != nil {
-				t.Fatal(err)
-			}
-
-			o, err := r.Observe(t.Context(), r.ws)
+			_, err := r.Delete(t.Context(), r.ws)
 			r.expect(t, tc.reason, tc.want, err)
 
-			if diff := cmp.Diff(tc.exists, o.ResourceExists); diff != "" {
-				t.Errorf("\n%s\nexists: -want, +got:\n%s", tc.reason, diff)
+			if want, o := tc.want.err != "", r.observeDeleted(r.ws); o.ResourceExists != want {
+				t.Errorf("\n%s\nafter that: want it to exist: %t, got %t", tc.reason, want, o.ResourceExists)
 			}
 		})
 	}

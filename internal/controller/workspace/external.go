@@ -91,7 +91,7 @@ var errNoSlot = kerrors.NewConflict(schema.GroupResource{Resource: "workspaces"}
 
 func (e *external) observe(ctx context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
 	if meta.WasDeleted(ws) {
-		return e.observeDeleted(ctx, ws)
+		return e.observeDeleted(ws), nil
 	}
 
 	if r := e.records.Get(ws); r.Observed() && e.holds(ws, r) {

@@ -133,7 +133,7 @@ func (e *external) removeState(ctx context.Context, ws workspace.Workspace) bool
 		return false
 	}
 
-	removed := e.removeUnused(ctx, b, name, maxKubernetesState, func(s *terraform.State) bool {
+	return e.removeUnused(ctx, b, name, maxKubernetesState, func(s *terraform.State) bool {
 		if s == nil || s.Resources > 0 {
 			return false
 		}
@@ -141,11 +141,6 @@ func (e *external) removeState(ctx context.Context, ws workspace.Workspace) bool
 		// The state of a Workspace that never applied anything belongs to nothing.
 		return ownsState(ws, s) || isBlank(s) && !e.Locks.Users.UsedByOthers(name)
 	})
-	if removed {
-		e.removeDefaultState(ctx)
-	}
-
-	return removed
 }
 
 // removeEmptyStates removes the empty states that the observation of the supplied Workspace has

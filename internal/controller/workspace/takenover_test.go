@@ -206,12 +206,12 @@ func TestDeleteTakenOver(t *testing.T) {
 		"Accepted": {
 			reason: "A person accepts it.",
 			ws:     with(deleted, accepts(otherLineage)),
-			want:   outcome{ran: []string{pull, pull, "destroy"}, events: []string{tookOver}, ready: xpv2.ReasonDeleting, lineage: otherLineage, begun: true},
+			want:   outcome{ran: []string{pull, pull, "destroy", "workspace delete"}, events: []string{tookOver}, ready: xpv2.ReasonDeleting, lineage: otherLineage, begun: true},
 		},
 		"Legacy": {
 			reason: "A person who switches from the existing provider sees no difference.",
 			ws:     with(deleted, legacy),
-			want:   outcome{ran: []string{pull, pull, "destroy"}, ready: xpv2.ReasonDeleting, lineage: otherLineage, begun: true},
+			want:   outcome{ran: []string{pull, pull, "destroy", "workspace delete"}, ready: xpv2.ReasonDeleting, lineage: otherLineage, begun: true},
 		},
 	}
 

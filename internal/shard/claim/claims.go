@@ -77,9 +77,8 @@ type Options struct {
 	// an event, and the end of its session puts it into the queue.
 	RetryPeriod time.Duration
 
-	// LongestRun is longer than any reconcile of a Workspace takes, except for a deletion, which may
-	// take twice as long. If a Workspace waits for longer, it is reported that the holder of its claim may
-	// not release it.
+	// LongestRun is longer than any reconcile of a Workspace takes. If a Workspace waits for longer, it is
+	// reported that the holder of its claim may not release it.
 	LongestRun time.Duration
 }
 

@@ -289,34 +289,6 @@ func testWaitsForEver(t *testing.T, f *fixture) {
 	f.expectHolds(t, "A claim of this instance that it does not know of is taken, not waited for.", true)
 }
 
-// testWaitsForDeletion has another instance that destroys, and then deletes the Terraform workspace.
-func testWaitsForDeletion(t *testing.T, f *fixture) {
-	t.Helper()
-
-	now := time.Now()
-	f.claims.waits.now = func() time.Time { return now }
-
-	f.sessions.state = session.Alive
-	f.change(t, func(o client.Object) { o.SetFinalizers([]string{"example.org/test"}) })
-	f.claimFor(t, another("host-1_1f33"))
-
-	if err := f.live.Delete(t.Context(), f.get(t)); err != nil {
-		t.Fatal(err)
-	}
-
-	f.refresh(t)
-	f.expectReconciled(t)
-
-	for warnings := range 2 {
-		now = now.Add(f.claims.LongestRun + 1)
-
-		f.expectReconciled(t)
-		f.expectWarnings(t, "A deletion may take twice as long.", warnings)
-	}
-
-	f.change(t, func(o client.Object) { o.SetFinalizers(nil) })
-}
-
 func testWaitsForOwner(t *testing.T, f *fixture) {
 	t.Helper()
 

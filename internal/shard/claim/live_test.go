@@ -38,7 +38,6 @@ func TestLive(t *testing.T) {
 			"LeavesDuringWork":    testLeavesDuringWork,
 			"WaitsForOwner":       testWaitsForOwner,
 			"WaitsForEver":        testWaitsForEver,
-			"WaitsForDeletion":    testWaitsForDeletion,
 			"TakesCopy":           testTakesCopy,
 			"TakesFromDead":       testTakesFromDead,
 			"HangingRelease":      testHangingRelease,

@@ -17,7 +17,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
@@ -64,12 +63,7 @@ func (c *Claims) idle(r ref, s Situation) {
 // notify records an Event with the reason why a Workspace waits, once for each reason. If a person has to
 // act, the Event is a warning and is repeated: nothing else shows that the Workspace is not served.
 func (c *Claims) notify(r ref, o client.Object, s Situation) {
-	longest := c.LongestRun
-	if meta.WasDeleted(o) {
-		longest *= 2 // To destroy, and to delete the Terraform workspace.
-	}
-
-	message, warn := reason(s, longest, c.waits.since(r, o.GetUID(), s.Claimed) > longest)
+	message, warn := reason(s, c.LongestRun, c.waits.since(r, o.GetUID(), s.Claimed) > c.LongestRun)
 	e, again := event.Normal(reasonWaiting, message), time.Duration(0)
 
 	if warn {
