@@ -19,8 +19,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// pageSize is the number of objects in one request.
-const pageSize = 500
+// The numbers of objects in one request. Other tenants write them, and how large they are: annotations have up to
+// 256 KiB, and a Workspace up to 1.5 MiB. An answer takes about twice its length in memory.
+const (
+	metadataPage = 100
+	objectPage   = 20
+)
 
 // Each calls fn with the metadata of every object of a kind. It returns false if the kind does
 // not exist. An error of fn or of the API server ends the list: fn has then seen only some of the
@@ -32,15 +36,19 @@ func Each(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, 
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 
-	return EachObject(ctx, live, gvk, list, func(m *metav1.PartialObjectMetadata) error {
+	return each(ctx, live, gvk, list, metadataPage, func(m *metav1.PartialObjectMetadata) error {
 		m.SetGroupVersionKind(gvk)
 
 		return fn(m)
-	}, opts...)
+	}, opts)
 }
 
 // EachObject is Each for whole objects, which are of type T. list is an empty list of the kind.
 func EachObject[T client.Object](ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, list client.ObjectList, fn func(T) error, opts ...client.ListOption) (bool, error) {
+	return each(ctx, live, gvk, list, objectPage, fn, opts)
+}
+
+func each[T client.Object](ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, list client.ObjectList, limit client.Limit, fn func(T) error, opts []client.ListOption) (bool, error) {
 	token := ""
 
 	for {
@@ -51,7 +59,7 @@ func EachObject[T client.Object](ctx context.Context, live client.Reader, gvk sc
 
 		// Without a resource version the API server reads the current objects from etcd. The token
 		// of a page makes the next page come from the same snapshot, or fail.
-		err := live.List(ctx, page, append([]client.ListOption{client.Limit(pageSize), client.Continue(token)}, opts...)...)
+		err := live.List(ctx, page, append([]client.ListOption{limit, client.Continue(token)}, opts...)...)
 
 		// A kind that is removed between two pages is an error.
 		if token == "" && IsGone(ctx, live, gvk, err) {

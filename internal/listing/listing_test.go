@@ -100,55 +100,55 @@ func TestEach(t *testing.T) {
 			reason: "A kind without objects exists.",
 			pager:  pager{pages: [][]string{{}}},
 			ok:     true,
-			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: metadataPage, Namespace: "ns"}},
 		},
 		"Pages": {
 			reason: "The pages follow each other.",
 			pager:  pager{pages: [][]string{{"a", "b"}, {"c"}}},
 			ok:     true,
 			want:   []string{"K a", "K b", "K c"},
-			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}, {Limit: pageSize, Continue: "1", Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: metadataPage, Namespace: "ns"}, {Limit: metadataPage, Continue: "1", Namespace: "ns"}},
 		},
 		"NoKind": {
 			reason: "The kind does not exist.",
 			pager:  pager{fails: map[int]error{0: noMatch}},
-			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: metadataPage, Namespace: "ns"}},
 		},
 		"NoKindYet": {
 			reason: "The kind is not served yet: its definition exists, so that there may be objects.",
 			pager:  pager{fails: map[int]error{0: noMatch}, definitions: []string{"ks.g"}},
 			err:    noMatch,
-			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: metadataPage, Namespace: "ns"}},
 		},
 		"NoKindUnknown": {
 			reason: "The instance may not see whether the kind has a definition.",
 			pager:  pager{fails: map[int]error{0: noMatch}, errDefinitions: errBoom},
 			err:    noMatch,
-			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: metadataPage, Namespace: "ns"}},
 		},
 		"KindDeleted": {
 			reason: "Its definition was deleted, after all objects.",
 			pager:  pager{fails: map[int]error{0: notFound}, definitions: []string{"ks.other"}},
-			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: metadataPage, Namespace: "ns"}},
 		},
 		"KindNotServed": {
 			reason: "Its definition exists, so that there may be objects.",
 			pager:  pager{fails: map[int]error{0: notFound}, definitions: []string{"ks.g"}},
 			err:    notFound,
-			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: metadataPage, Namespace: "ns"}},
 		},
 		"KindUnknown": {
 			reason: "The instance may not see definitions.",
 			pager:  pager{fails: map[int]error{0: notFound}, errDefinitions: errBoom},
 			err:    notFound,
-			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: metadataPage, Namespace: "ns"}},
 		},
 		"KindDeletedBetween": {
 			reason: "A list that fails after some objects is neither complete nor empty.",
 			pager:  pager{pages: [][]string{{"a"}, {}}, fails: map[int]error{1: notFound}},
 			err:    notFound,
 			want:   []string{"K a"},
-			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}, {Limit: pageSize, Continue: "1", Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: metadataPage, Namespace: "ns"}, {Limit: metadataPage, Continue: "1", Namespace: "ns"}},
 		},
 		"Ended": {
 			reason: "The caller ends the list.",
@@ -156,7 +156,7 @@ func TestEach(t *testing.T) {
 			fn:     errBoom,
 			err:    errBoom,
 			want:   []string{"K a"},
-			asked:  []client.ListOptions{{Limit: pageSize, Namespace: "ns"}},
+			asked:  []client.ListOptions{{Limit: metadataPage, Namespace: "ns"}},
 		},
 	}
 
@@ -187,6 +187,27 @@ func TestEach(t *testing.T) {
 				t.Errorf("\n%s\nrequests: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestEachObject ensures that fewer of the large objects are in memory at a time.
+func TestEachObject(t *testing.T) {
+	t.Parallel()
+
+	p := &pager{pages: [][]string{{"a"}, {"b"}}}
+	n := 0
+
+	_, err := EachObject(t.Context(), p, schema.GroupVersionKind{}, &metav1.PartialObjectMetadataList{}, func(client.Object) error {
+		n++
+
+		return nil
+	})
+	if err != nil || n != 2 {
+		t.Fatalf("EachObject(...): want 2 objects, got %d, %v", n, err)
+	}
+
+	if diff := cmp.Diff([]client.ListOptions{{Limit: objectPage}, {Limit: objectPage, Continue: "1"}}, p.asked); diff != "" {
+		t.Errorf("requests: -want, +got:\n%s", diff)
 	}
 }
 
