@@ -25,6 +25,9 @@ type fate struct {
 
 	// lost is when the working directory of a Workspace without a backend was removed.
 	lost map[string]int64
+
+	// used are the states of the Workspaces that are there at the end.
+	used map[string]bool
 }
 
 // unused returns when the workdirs of Workspaces were no longer needed.
@@ -120,12 +123,12 @@ func destroyedTwice(all []*resource, versions []version, c clock) []violation {
 // leftBehind returns the resources that were in a state and not destroyed although the
 // Workspace that had created them was deleted. It says nothing of a Workspace that was
 // deleted without its finalizers.
-func leftBehind(all []*resource, versions []version, f fate, c clock) []violation {
+func leftBehind(all []*resource, versions []version, f fate, notes []note, c clock) []violation {
 	var found []violation
 
 	for _, r := range all {
 		gone, left := f.gone[r.uid]
-		if !left || f.orphaned[r.uid] || !r.saved || r.destroyed() != 0 || replacedTainted(r, versions) {
+		if !left || f.orphaned[r.uid] || !r.saved || r.destroyed() != 0 || replacedTainted(r, versions) || inherited(r, f, notes) {
 			continue
 		}
 
@@ -139,6 +142,19 @@ func leftBehind(all []*resource, versions []version, f fate, c clock) []violatio
 	}
 
 	return found
+}
+
+// inherited says whether another Workspace has a resource now, because the instance that created it ended before it
+// could record whose it is: both had begun to create something in the same empty state. A person decides that by
+// deleting one of them, and what is in the state stays.
+func inherited(r *resource, f fate, notes []note) bool {
+	if r.by == nil || !f.used[r.state] {
+		return false
+	}
+
+	at, ok := ended(notes)[r.by.instance]
+
+	return ok && at < r.busy+int64(respite)
 }
 
 // replacedTainted says whether a resource was tainted when it left the state: the CLI does

@@ -133,12 +133,16 @@ func TestLeftBehind(t *testing.T) {
 	gone := fate{removed: map[string]int64{"uid-1": at(50)}, gone: map[string]int64{"uid-1": at(60)}}
 	orphaned := gone
 	orphaned.orphaned = map[string]bool{"uid-1": true}
+	shared := gone
+	shared.used = map[string]bool{"ws-1": true}
+	left := []violation{{workspace: "ws-1", time: at(60), instances: []string{"a#1"}}}
 
 	cases := map[string]struct {
 		reason   string
 		ledger   []entry
 		versions []version
 		fate     fate
+		notes    []note
 		want     []violation
 	}{
 		"There":     {reason: "The resources of a Workspace stay with it.", ledger: creation, versions: []version{holding("x")}},
@@ -149,6 +153,29 @@ func TestLeftBehind(t *testing.T) {
 			versions: []version{holding("x")},
 			fate:     gone,
 			want:     []violation{{workspace: "ws-1", time: at(60), instances: []string{"a#1"}}},
+		},
+		"Inherited": {
+			reason:   "Its instance ended before it could record whose the resource is. Another Workspace that had begun, too, has it now.",
+			ledger:   creation,
+			versions: []version{holding("x")},
+			fate:     shared,
+			notes:    []note{{time: at(21), ended: "a#1"}},
+		},
+		"Recorded": {
+			reason:   "There was time to record whose it is.",
+			ledger:   creation,
+			versions: []version{holding("x")},
+			fate:     shared,
+			notes:    []note{{time: at(20) + int64(respite) + 1, ended: "a#1"}},
+			want:     left,
+		},
+		"Unused": {
+			reason:   "No other Workspace has the state.",
+			ledger:   creation,
+			versions: []version{holding("x")},
+			fate:     gone,
+			notes:    []note{{time: at(21), ended: "a#1"}},
+			want:     left,
 		},
 		"Orphaned": {reason: "A person who removes the finalizers accepts leftovers.", ledger: creation, versions: []version{holding("x")}, fate: orphaned},
 		"NeverSaved": {
@@ -174,7 +201,7 @@ func TestLeftBehind(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			expectViolations(t, tc.reason, tc.want, leftBehind(resources(tc.ledger, tc.versions, runs), tc.versions, tc.fate, 0))
+			expectViolations(t, tc.reason, tc.want, leftBehind(resources(tc.ledger, tc.versions, runs), tc.versions, tc.fate, tc.notes, 0))
 		})
 	}
 }

@@ -27,8 +27,9 @@ const respite = 10 * time.Second
 const haste = 2500 * time.Millisecond
 
 // expiry is the minimum time for which an instance cannot reach the API server before one of its runs is killed:
-// the renew deadline, without the time since the last renewal, and the grace period of the interrupt.
-const expiry = 2500*time.Millisecond + haste
+// the grace period of the interrupt. On a busy machine the last renewal may be almost as old as the renew
+// deadline when the API server goes away.
+const expiry = haste
 
 // excuse returns the reason why a run could not save the resource that it was busy to create
 // at the supplied time. It is empty if the run had to save it.

@@ -142,12 +142,12 @@ func TestUnsaved(t *testing.T) {
 		},
 		"ExpiredWithoutServer": {
 			reason: "An instance that cannot renew its session kills what waits for the backend, and lives on.",
-			runs:   []run{newRun("a#1", 5, 1, 6100)},
+			runs:   []run{newRun("a#1", 5, 1, 3600)},
 			notes:  []note{{time: at(1000), end: at(8000), kind: oneWay, subject: "a"}},
 		},
 		"ExpiredEarly": {
 			reason: "The run ended before it was killed: the instance has to save what it left on the disk.",
-			runs:   []run{newRun("a#1", 5, 1, 5900)},
+			runs:   []run{newRun("a#1", 5, 1, 3400)},
 			notes:  []note{{time: at(1000), end: at(8000), kind: oneWay, subject: "a"}},
 			want:   want,
 		},
