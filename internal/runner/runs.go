@@ -6,6 +6,7 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -49,14 +50,28 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 // warnings returns what only init warns of: nobody sees its output.
 func (r *Runner) warnings() terraform.Warnings {
 	record, err := readBackend(r.run.Dir)
-	if !r.Inputs.backend || err != nil || record.Type != "" {
+	configured := r.Inputs.configuredBackend()
+
+	var d terraform.Diagnostic
+
+	switch {
+	case err != nil || r.usual != nil:
+		return terraform.Warnings{}
+	case r.Inputs.backend && record.Type == "":
+		d = terraform.Diagnostic{
+			File: r.Inputs.origins[backendFile].field, Summary: "No backend",
+			Detail: "neither spec.configuration nor the module has a backend block, so that the state is on the disk of this instance only",
+		}
+	case configured != "" && configured != record.Type:
+		d = terraform.Diagnostic{
+			File: r.Inputs.origins[configurationFile].field, Summary: "Another backend",
+			Detail: fmt.Sprintf("an override file of the module, such as backend_override.tf, replaces the backend %q with %q, where the state is now", configured, record.Type),
+		}
+	default:
 		return terraform.Warnings{}
 	}
 
-	return terraform.Warnings{First: []terraform.Diagnostic{{
-		File: r.Inputs.origins[backendFile].field, Summary: "No backend",
-		Detail: "neither spec.configuration nor the module has a backend block, so that the state is on the disk of this instance only",
-	}}}
+	return terraform.Warnings{First: []terraform.Diagnostic{d}}
 }
 
 // Apply applies the supplied plan. If the plan is stale, it makes a new plan once, calls again with the

@@ -279,7 +279,11 @@ func TestBackendFileWithoutBackend(t *testing.T) {
 		"NoBackend": {change: []func(*subject){partialBackend}, want: []string{
 			"spec.backendFile of the ProviderConfig: No backend: neither spec.configuration nor the module has a backend block, so that the state is on the disk of this instance only",
 		}},
-		"Backend": {answer: recordsKubernetes("shared"), change: []func(*subject){partialBackend}},
+		"Backend":  {answer: recordsKubernetes("shared"), change: []func(*subject){partialBackend}},
+		"Declared": {answer: recordsKubernetes("shared"), change: []func(*subject){configuration("terraform {\n  backend \"kubernetes\" {}\n}")}},
+		"Overridden": {answer: recordsKubernetes("shared"), change: []func(*subject){configuration("terraform {\n  backend \"s3\" {}\n}")}, want: []string{
+			`spec.configuration of the ProviderConfig: Another backend: an override file of the module, such as backend_override.tf, replaces the backend "s3" with "kubernetes", where the state is now`,
+		}},
 		"Neither": {},
 	}
 

@@ -46,6 +46,11 @@ func TestMisuse(t *testing.T) {
 			reason: "Nothing configures a backend.", module: resource, config: configSpec{BackendFile: new("secret_suffix = \"a\"\n")},
 			warning: "spec.backendFile of the ProviderConfig: No backend: ",
 		},
+		"BackendOverride": {
+			reason: "A file of the module replaces the backend.", config: configSpec{Configuration: new("terraform {\n  backend \"http\" {\n    address = \"http://localhost:1\"\n  }\n}\n")},
+			files:   tree{"m/main.tf": resource, "m/backend_override.tf": "terraform {\n  backend \"local\" {}\n}\n"},
+			warning: `spec.configuration of the ProviderConfig: Another backend: an override file of the module, such as backend_override.tf, replaces the backend "http" with "local"`,
+		},
 		"CLIConfig": {
 			reason: "The CLI ignores a file that it cannot parse.", module: resource, rc: "plugin_cache_dir = a/b\n",
 			warning: `CLI configuration: Error parsing spec.credentials of the ProviderConfig, filename ".terraformrc": `,
