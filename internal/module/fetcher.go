@@ -75,6 +75,9 @@ type Request struct {
 	// Dir is the working directory of the Workspace.
 	Dir *workdir.Dir
 
+	// CLI is to run the module.
+	CLI *terraform.CLI
+
 	// Env is the environment of the fetch, as KEY=VALUE. The environment of this process is not
 	// added.
 	Env []string
@@ -134,7 +137,7 @@ func (f *Fetcher) Ensure(ctx context.Context, r Request) (string, error) {
 		return "", errors.Wrapf(err, "cannot fetch module %q", fetch.Redact(s.address))
 	}
 
-	return s.address, checkEntrypoint(r.Dir, p.Entrypoint)
+	return s.address, checkEntrypoint(r, p.Entrypoint)
 }
 
 // update fetches the module from the source unless the module in the directory is up to date.
@@ -241,17 +244,17 @@ func (s source) settled(policy commonv1beta1.RemotePullPolicy, known string) boo
 	}
 }
 
-// checkEntrypoint fails if the module has no configuration in the entrypoint. The CLI alone would
+// checkEntrypoint fails if the module has no configuration for the CLI in the entrypoint. The CLI alone would
 // not detect that: the provider writes files there beside the module. With these files alone, the
 // CLI finds a module without resources, and destroys all existing ones.
-func checkEntrypoint(dir *workdir.Dir, entrypoint string) error {
-	rel, err := dir.ResolveEntrypoint(entrypoint)
+func checkEntrypoint(r Request, entrypoint string) error {
+	rel, err := r.Dir.ResolveEntrypoint(entrypoint)
 	if err != nil {
 		return err
 	}
 
-	for _, name := range dir.TreeFiles() {
-		if _, ok := terraform.ConfigurationFile(path.Base(name)); ok && path.Dir(name) == rel {
+	for _, name := range r.Dir.TreeFiles() {
+		if path.Dir(name) == rel && r.CLI.Reads(path.Base(name)) {
 			return nil
 		}
 	}

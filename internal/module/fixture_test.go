@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
@@ -52,7 +53,7 @@ func newPlace(t *testing.T, address string) *place {
 	}
 
 	p := &place{dir: dir, fetcher: NewFetcher(nil, Options{Program: os.Args[0]})}
-	p.request = Request{Dir: dir, Env: environment(t)}
+	p.request = Request{Dir: dir, CLI: &terraform.CLI{Product: terraform.Terraform}, Env: environment(t)}
 	p.request.Parameters.Source = commonv1beta1.ModuleSourceRemote
 	p.request.Parameters.Module = address
 

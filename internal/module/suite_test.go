@@ -14,6 +14,7 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch/child"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
@@ -56,7 +57,7 @@ func fetchAlone(ctx context.Context, address, path string) error {
 		return err
 	}
 
-	r := Request{Dir: dir, Env: os.Environ()}
+	r := Request{Dir: dir, CLI: &terraform.CLI{}, Env: os.Environ()}
 	r.Parameters.Source = commonv1beta1.ModuleSourceRemote
 	r.Parameters.Module = address
 	_, err = NewFetcher(nil, Options{Program: os.Args[0]}).Ensure(ctx, r)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
@@ -44,6 +45,17 @@ func TestStateSurvives(t *testing.T) {
 	if got, want := p.ensureFails(t), `cannot use spec.forProvider.entrypoint "gone": the module has no configuration there`; !strings.Contains(got, want) {
 		t.Errorf("Ensure(...): want error %q, got %q", want, got)
 	}
+
+	// Terraform does not read the files of OpenTofu, and would destroy everything.
+	r.commit(t, files{"envs/prod/main.tofu": "3", "envs/prod/more.tofu.json": "3"})
+
+	p.request.Parameters.Entrypoint = "envs/prod"
+	if got, want := p.ensureFails(t), `cannot use spec.forProvider.entrypoint "envs/prod": the module has no configuration there`; !strings.Contains(got, want) {
+		t.Errorf("Ensure(...): want error %q, got %q", want, got)
+	}
+
+	p.request.CLI = &terraform.CLI{Product: terraform.OpenTofu, Version: "1.12.6"}
+	p.ensure(t)
 
 	p.request.Parameters.Entrypoint = "../x"
 	if got, want := p.ensureFails(t), `cannot use spec.forProvider.entrypoint "../x": it leaves the module`; !strings.Contains(got, want) {

@@ -32,6 +32,7 @@ func (r *Runner) fetch(ctx context.Context) error {
 		Parameters:     r.Inputs.parameters,
 		Namespace:      r.Namespace,
 		Dir:            r.Dir,
+		CLI:            r.CLI,
 		Env:            r.env(r.Dir.Path()),
 		GitCredentials: r.Inputs.gitCredentials(),
 		Redact:         r.Inputs.secrets.Text,

@@ -50,6 +50,13 @@ func ConfigurationFile(name string) (base string, ok bool) {
 	return "", false
 }
 
+// Reads says whether the CLI reads the file of the supplied name as a part of a module. Only OpenTofu reads *.tofu.
+func (c *CLI) Reads(name string) bool {
+	_, ok := ConfigurationFile(name)
+
+	return ok && (c.Since(OpenTofu, "1.8.0") || !strings.HasSuffix(strings.TrimSuffix(name, ".json"), ".tofu"))
+}
+
 // ParseFile parses a file of a module. ok is false if it cannot be parsed, or exceeds the limits.
 // Files of modules must not be parsed in another way.
 func ParseFile(src []byte, name string) (f *hcl.File, ok bool) {

@@ -32,6 +32,10 @@ func TestConfigurationFile(t *testing.T) {
 			}
 
 			want := base != "" && (c.Product == OpenTofu || !strings.Contains(name, ".tofu"))
+			if c.Reads(name) != want {
+				t.Errorf("Reads(%q): want %t", name, want)
+			}
+
 			if p := mustPlan(t, c, newWorkspace(t, map[string]string{name: text, "main.tf": "locals {}"})); p.Changes != want {
 				t.Errorf("%s: want it to be read: %t, got %t", name, want, p.Changes)
 			}

@@ -82,3 +82,36 @@ func TestEntrypointStaysInside(t *testing.T) {
 		}
 	})
 }
+
+// TestFilesOfOpenTofu renames the files of a module so that only OpenTofu reads them. Terraform would find a module
+// without resources, and destroy those that exist.
+func TestFilesOfOpenTofu(t *testing.T) {
+	t.Parallel()
+
+	for name, use := range map[string]func(*testing.T) (*cluster, string, string, *instance){"tofu": useOpenTofu, "terraform": useTerraform} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			c, ns, shard, _ := use(t)
+			module, e := moduleFile(t, "evidence.tf"), newEvidence(t)
+			repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), tree{"main.tf": module})
+
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "shared"))),
+				withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withVar("dir", string(e)))
+			expectReady(t, c, ws)
+
+			repo.commit(t, tree{"main.tofu": module + "\noutput \"more\" {\n  value = 1\n}\n"})
+			c.request(t, ws)
+
+			if name == "tofu" {
+				expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`, "more": "1"})
+			} else {
+				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "spec.forProvider.entrypoint", "the module has no configuration there, no file *.tf")
+			}
+
+			if s := ws.GetObservation().State; s == nil || s.Resources != 1 {
+				t.Errorf("want one resource in the state, got %+v", s)
+			}
+		})
+	}
+}
