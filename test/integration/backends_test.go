@@ -149,3 +149,38 @@ func TestBackendWithoutWorkspaces(t *testing.T) {
 	expectReadable(t, named.GetCondition(xpv2.TypeSynced))
 	states.expectResources(t, 0)
 }
+
+// TestStateWithoutLineage has a state that another program has made: nobody can know whose it is.
+func TestStateWithoutLineage(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		t.Helper()
+
+		c, ns, shard, _ := useCommon(t, cli)
+
+		const found = `{"version": 4, "serial": 7, "lineage": "%s", "resources": [{"mode": "managed", "type": "terraform_data", "name": "found",
+			"provider": "provider[\"terraform.io/builtin/terraform\"]", "instances": [{"attributes": {"id": "i"}}]}]}`
+
+		states := &stateServer{state: fmt.Appendf(nil, found, "")}
+
+		server := httptest.NewServer(states)
+		defer server.Close()
+
+		e := newEvidence(t)
+		ws := newWorkspace(clusterScope, ns, inShard(shard), withConfig(c.createConfig(t, clusterScope, ns, withHTTPBackend(server.URL))), withEvidence(t, "evidence.tf", e))
+		meta.SetExternalName(ws, "default")
+		c.create(t, ws)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, `the state of Terraform workspace "default" has no lineage`, "new UUID")
+
+		states.mu.Lock()
+		states.state = fmt.Appendf(nil, found, "5c2eb2a4-3c6c-4f0e-9d3c-3f6b8f6f3b52")
+		states.mu.Unlock()
+
+		c.request(t, ws)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "the plan would destroy 1 resources (terraform_data.found)")
+
+		if done := e.lines(); len(done) > 0 {
+			t.Errorf("want nothing to be created, got %q", done)
+		}
+	})
+}

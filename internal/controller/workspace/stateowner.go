@@ -47,6 +47,11 @@ func (e foreignStateError) Error() string {
 // ownState makes sure that the state that was found belongs to the Workspace, before anything is
 // done to the state. changes says that something is to be done.
 func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *terraform.State, changes bool) error {
+	if found.Lineage == "" && !found.Empty() {
+		return errors.Errorf("the state of Terraform workspace %q has no lineage, without which nobody can know whose it is. Nothing was changed. "+
+			"Set \"lineage\" in the state to a new UUID, raise its \"serial\", and put it back", workspace.TerraformWorkspace(ws))
+	}
+
 	// Two Workspaces may apply to the same empty state. The lock on the state, or the plan, which
 	// the faster apply makes stale, stops the slower one.
 	if found.Lineage == ws.GetOwnership().Lineage || found.Lineage == "" || isBlank(found) {
