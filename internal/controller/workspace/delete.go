@@ -46,17 +46,20 @@ func (e *external) Delete(ctx context.Context, ws workspace.Workspace) (managed.
 		return managed.ExternalDelete{}, e.failed(ws, e.withWayOut(ws, err))
 	}
 
-	if e.done == "" {
-		e.done = "There was nothing to destroy"
+	if e.done != "" {
+		e.recorder.Event(ws, event.Normal(reasonDeleted, e.done))
 	}
-
-	e.recorder.Event(ws, event.Normal(reasonDeleted, e.done))
 
 	// If the state belongs to another Workspace, so does the Terraform workspace, which stays.
 	if mine {
 		if err := e.deleteWorkspace(ctx, ws); err != nil {
 			return managed.ExternalDelete{}, e.failed(ws, e.withWayOut(ws, err))
 		}
+	}
+
+	// A failed deletion of the Terraform workspace would repeat this Event.
+	if e.done == "" {
+		e.recorder.Event(ws, event.Normal(reasonDeleted, "There was nothing to destroy"))
 	}
 
 	e.records.Observe(ws, schedule.Observation{Deleted: true})

@@ -425,6 +425,11 @@ func TestDeleteWorkspace(t *testing.T) {
 			_, err := r.Delete(t.Context(), r.ws)
 			r.expect(t, tc.reason, tc.want, err)
 
+			// Each retry would repeat the Event.
+			if failed := len(r.events.ends) == 0; failed != (tc.want.err != "") {
+				t.Errorf("\n%s\nEvents about the end: %q", tc.reason, r.events.ends)
+			}
+
 			if want, o := tc.want.err != "", r.observeDeleted(r.ws); o.ResourceExists != want {
 				t.Errorf("\n%s\nafter that: want it to exist: %t, got %t", tc.reason, want, o.ResourceExists)
 			}

@@ -50,11 +50,15 @@ type events struct {
 	event.Recorder
 
 	reasons []string
+
+	// ends are the messages of those.
+	ends []string
 }
 
 func (e *events) Event(_ runtime.Object, ev event.Event) {
 	switch ev.Reason {
 	case reasonApplied, reasonCreated, reasonUpdated, reasonDeleted:
+		e.ends = append(e.ends, ev.Message)
 	default:
 		e.reasons = append(e.reasons, string(ev.Reason))
 	}
