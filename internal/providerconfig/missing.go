@@ -27,18 +27,33 @@ func (r *Resolver) explainMissing(ctx context.Context, k Kind, ref Ref, namespac
 		text += " in namespace " + ref.Namespace
 	}
 
+	// A user who has omitted the reference knows neither its kind nor its name.
+	if ref.Namespace == "" && ref.Name == "default" {
+		text += ", the default of spec.providerConfigRef"
+	}
+
+	var exist []string
+
 	for _, other := range Kinds() {
-		if other.Config.Group == k.Config.Group && other.Config.Kind != k.Config.Kind && slices.Contains(r.names(ctx, other, namespace), ref.Name) {
+		if other.Config.Group != k.Config.Group {
+			continue
+		}
+
+		names := r.names(ctx, other, namespace)
+		if other.Config.Kind != k.Config.Kind && slices.Contains(names, ref.Name) {
 			return fmt.Sprintf("%s; there is a %s of this name: set spec.providerConfigRef.kind", text, other.Config.Kind)
+		}
+
+		if len(names) > 0 {
+			exist = append(exist, other.Config.Kind+"s "+Enumerate(names))
 		}
 	}
 
-	names := r.names(ctx, k, ref.Namespace)
-	if len(names) == 0 {
-		return text + "; there is none"
+	if len(exist) == 0 {
+		return text + "; there is none of the API group " + k.Config.Group
 	}
 
-	return text + "; there are: " + Enumerate(names)
+	return text + "; there are " + strings.Join(exist, "; ")
 }
 
 // names returns the names of the ProviderConfigs of a kind that Workspaces in a namespace may refer to.

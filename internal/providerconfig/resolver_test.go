@@ -160,19 +160,25 @@ func TestMissing(t *testing.T) {
 		return ws
 	}
 
-	legacy := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "ws", UID: "uid"}}
-	legacy.SetProviderConfigReference(&xpv2.Reference{Name: "shared"})
+	legacy := func(name string) resource.Managed {
+		ws := &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "ws", UID: "uid"}}
+		ws.SetProviderConfigReference(&xpv2.Reference{Name: name})
+
+		return ws
+	}
 
 	cases := map[string]struct {
 		reason string
 		mg     resource.Managed
 		want   string
 	}{
-		"Typo":    {reason: "Those of the namespace are named.", mg: modern("a", "ProviderConfig", "mial"), want: `no ProviderConfig "mial" in namespace a; there are: default, mail`},
-		"Kind":    {reason: "The name is that of the other kind.", mg: modern("a", "ClusterProviderConfig", "mail"), want: `no ClusterProviderConfig "mail"; there is a ProviderConfig of this name: set spec.providerConfigRef.kind`},
-		"Cluster": {reason: "The name is that of a kind without a namespace.", mg: modern("c", "ProviderConfig", "shared"), want: `no ProviderConfig "shared" in namespace c; there is a ClusterProviderConfig of this name: set spec.providerConfigRef.kind`},
-		"Foreign": {reason: "Those of another namespace cannot be used.", mg: modern("a", "ClusterProviderConfig", "elsewhere"), want: `no ClusterProviderConfig "elsewhere"; there are: shared`},
-		"None":    {reason: "There is none at all, of this group.", mg: legacy, want: `no ProviderConfig "shared"; there is none`},
+		"Typo":       {reason: "Those that the namespace may use are named.", mg: modern("a", "ProviderConfig", "mial"), want: `no ProviderConfig "mial" in namespace a; there are ProviderConfigs default, mail; ClusterProviderConfigs shared`},
+		"Kind":       {reason: "The name is that of the other kind.", mg: modern("a", "ClusterProviderConfig", "mail"), want: `no ClusterProviderConfig "mail"; there is a ProviderConfig of this name: set spec.providerConfigRef.kind`},
+		"Cluster":    {reason: "The name is that of a kind without a namespace.", mg: modern("c", "ProviderConfig", "shared"), want: `no ProviderConfig "shared" in namespace c; there is a ClusterProviderConfig of this name: set spec.providerConfigRef.kind`},
+		"Foreign":    {reason: "Those of another namespace cannot be used.", mg: modern("c", "ClusterProviderConfig", "elsewhere"), want: `no ClusterProviderConfig "elsewhere"; there are ClusterProviderConfigs shared`},
+		"Omitted":    {reason: "The user has written neither the kind nor the name.", mg: modern("b", "ClusterProviderConfig", "default"), want: `no ClusterProviderConfig "default", the default of spec.providerConfigRef; there are ProviderConfigs elsewhere; ClusterProviderConfigs shared`},
+		"OtherGroup": {reason: "One of the other group cannot be used.", mg: legacy("shared"), want: `no ProviderConfig "shared"; there is none of the API group tf.upbound.io`},
+		"LegacyNone": {reason: "This kind, too, has a default.", mg: legacy("default"), want: `no ProviderConfig "default", the default of spec.providerConfigRef; there is none of the API group tf.upbound.io`},
 	}
 
 	for name, tc := range cases {
