@@ -81,15 +81,21 @@ func ParseFile(src []byte, name string) (f *hcl.File, ok bool) {
 	return f, !diags.HasErrors()
 }
 
-// CheckExpression returns an error, without the text, if the text is not exactly one expression.
+// CheckExpression returns an error, without the text, if the text is not exactly one expression, or if it refers to
+// something: the CLI refuses that in a value, and says that the variable is not set.
 func CheckExpression(text string) error {
 	tokens, _ := hclsyntax.LexExpression([]byte(text), "value", hcl.InitialPos)
 	if exceedsLimits(tokens) {
 		return errors.New("it is nested too deeply, or too long")
 	}
 
-	if _, diags := hclsyntax.ParseExpression([]byte(text), "value", hcl.InitialPos); diags.HasErrors() {
+	expr, diags := hclsyntax.ParseExpression([]byte(text), "value", hcl.InitialPos)
+	if diags.HasErrors() {
 		return fmt.Errorf("%s: %s", diags[0].Subject, diags[0].Summary)
+	}
+
+	if refs := expr.Variables(); len(refs) > 0 {
+		return fmt.Errorf("%s: A value cannot refer to anything: text needs quotes", refs[0].SourceRange())
 	}
 
 	return nil

@@ -93,7 +93,7 @@ func literal(text string) (string, error) {
 // must not be able to end and then set another variable.
 func expression(text string) (string, error) {
 	if err := terraform.CheckExpression(text); err != nil {
-		return "", errors.Wrap(err, "its type takes an HCL expression")
+		return "", errors.Wrap(err, `its type takes an HCL expression, such as ["a", "b"] or { a = "b" }`)
 	}
 
 	// The CLI reads an argument as if it were in parentheses, over all of its lines. It skips a

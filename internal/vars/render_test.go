@@ -150,6 +150,18 @@ func TestRender(t *testing.T) {
 	}
 }
 
+// TestTextOfList has plain text for a list. The CLI reads a word as a reference, and says that the variable is not set.
+func TestTextOfList(t *testing.T) {
+	t.Parallel()
+
+	for _, text := range []string{"hidden", "hidden,b", "hidden-b", "hidden b", "[hidden]", "{ a = hidden }", ""} {
+		_, err := Render(Declarations{expressions: map[string]bool{"list": true}}, []commonv1beta1.Var{{Key: "list", Value: text}})
+		if err == nil || !strings.Contains(err.Error(), `"list": its type takes an HCL expression, such as ["a", "b"] or { a = "b" }: `) || strings.Contains(err.Error(), "hidden") {
+			t.Errorf("%q: want an error with an example and without the value, got %v", text, err)
+		}
+	}
+}
+
 // TestUndeclared ensures that people see the names that they may have meant, and not too many of them.
 func TestUndeclared(t *testing.T) {
 	t.Parallel()
@@ -220,9 +232,9 @@ func FuzzRenderExpression(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, text string) {
 		data, err := Render(Declarations{expressions: map[string]bool{"a": true}, complete: true}, []commonv1beta1.Var{{Key: "a", Value: text}})
-		// The CLI parses the argument in this way.
+		// The CLI parses the argument in this way. Then it refuses references.
 		expr, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
-		if diff := cmp.Diff(diags.HasErrors(), err != nil); diff != "" {
+		if diff := cmp.Diff(diags.HasErrors() || len(expr.Variables()) > 0, err != nil); diff != "" {
 			t.Fatalf("whether %q is refused: -CLI, +Render:\n%s\nby the CLI: %v\nby Render: %v", text, diff, diags, err)
 		}
 
