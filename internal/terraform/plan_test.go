@@ -193,6 +193,12 @@ func TestPlanFails(t *testing.T) {
 					`main.tf:2: No value for required variable: The root module input variable "w" is not set, and has no default value: ` +
 					`set w in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_w.`,
 			},
+			"UnquotedText": {
+				reason: "the CLI takes a word for a variable",
+				config: "variable \"v\" {\n  type = list(string)\n}\n",
+				args:   []string{"-var=v=word"},
+				advice: "Variables may not be used here, and text without quotes is read as one.",
+			},
 			"UnknownCount": {
 				reason: "the error names the field for an argument that it advises",
 				config: "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {\n  count = terraform_data.a.id == \"\" ? 1 : 0\n}\n",
