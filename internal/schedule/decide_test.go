@@ -54,6 +54,7 @@ func TestDecide(t *testing.T) {
 	onlyObserves := func(f *Facts) { f.OnlyObserves, f.MayUpdate, f.Owns = true, false, false }
 	orphans := func(f *Facts) { f.MayDelete = false }
 	noUpdates := func(f *Facts) { f.MayUpdate = false }
+	unprotected := func(f *Facts) { f.Unprotected = true }
 	differs := func(o *Observation) { o.UpToDate = false }
 	unwritten := func(o *Observation) { o.written = false }
 	missing := func(o *Observation) { o.UpToDate, o.Exists = false, false }
@@ -87,6 +88,8 @@ func TestDecide(t *testing.T) {
 		"StaleCache":   {reason: "The cache does not show the end of the creation yet.", facts: Facts{UID: "a", Interval: interval, Desired: "d", MayUpdate: true}, record: observed(fresh), want: reconcile("its last reconcile did not succeed")},
 		"Resumed":      {reason: "People want to see what happened during the pause.", facts: facts(func(f *Facts) { f.WasPaused = true }), record: observed(fresh), want: reconcile("it was paused until now")},
 		"Paused":       {reason: "The managed reconciler records it.", facts: facts(changed, func(f *Facts) { f.Paused = true }), record: failing(observed(fresh), time.Minute, false), want: reconcile("it is paused")},
+
+		"Unprotected": {reason: "A person has removed the finalizer.", facts: facts(unprotected), record: observed(fresh), want: reconcile("its finalizer is missing")},
 
 		"Inherited":         {reason: "According to the previous instance, there is nothing to do.", facts: facts(), record: inherited(fresh), want: later},
 		"InheritedPoll":     {reason: "The poll of the previous instance is due.", facts: facts(), record: inherited(old), want: reconcile("a poll is due")},

@@ -146,6 +146,18 @@ func TestEvents(t *testing.T) {
 			}),
 			want: want{Waits: true, Known: true, Observed: true},
 		},
+		"Unprotected": {
+			reason: "A person has removed the finalizer, without which a deletion would destroy nothing.",
+			do:     update(func(ws *clusterv1beta1.Workspace) { ws.SetFinalizers(nil) }),
+			want:   want{Queued: true, Waits: true, Known: true, Observed: true},
+		},
+		"Released": {
+			reason: "The provider removes its finalizer at the end of a deletion, and others may still have theirs.",
+			do: func(ctx context.Context, h handler.EventHandler, q requests) {
+				h.Update(ctx, event.UpdateEvent{ObjectOld: settled(beingDeleted), ObjectNew: settled(beingDeleted, func(ws *clusterv1beta1.Workspace) { ws.SetFinalizers(nil) })}, q)
+			},
+			want: want{Waits: true, Known: true, Observed: true, Priority: queue.Urgent},
+		},
 		"Moved": {
 			reason: "The label of another shard was set by a person.",
 			do: update(func(ws *clusterv1beta1.Workspace) {

@@ -15,6 +15,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
@@ -28,6 +29,7 @@ func newWorkspace(uid string) *clusterv1beta1.Workspace {
 func settled(change ...func(ws *clusterv1beta1.Workspace)) *clusterv1beta1.Workspace {
 	ws := newWorkspace("a")
 	ws.SetGeneration(1)
+	meta.AddFinalizer(ws, managed.FinalizerName)
 	ws.SetConditions(xpv2.Available().WithObservedGeneration(1), xpv2.ReconcileSuccess().WithObservedGeneration(1))
 	ws.SetObservation(commonv1beta1.WorkspaceObservation{Checksum: "c", State: &commonv1beta1.StateSummary{Lineage: "l", Resources: 1}})
 	meta.SetExternalCreateSucceeded(ws, time.Now())

@@ -12,8 +12,47 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
+
+// TestRemovedFinalizer replaces a Workspace with a manifest without finalizers, as "kubectl replace" does. The
+// finalizer is added again without a run of the CLI, so that a deletion destroys what there is.
+func TestRemovedFinalizer(t *testing.T) {
+	t.Parallel()
+
+	eachCLI(t, func(t *testing.T, cli string) {
+		c, ns, shard, i := useCommon(t, cli)
+
+		eachScope(t, func(t *testing.T, s scope) {
+			e := newEvidence(t)
+			cfg := c.createConfig(t, s, ns, withBackend(ns, "finalizer"))
+			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			expectReady(t, c, ws)
+
+			before := i.runs.of(string(ws.GetUID()))
+
+			c.patch(t, ws, map[string]any{"metadata": map[string]any{"finalizers": nil}})
+			eventually(t, func() error {
+				c.get(t, ws)
+
+				if !meta.FinalizerExists(ws, managed.FinalizerName) {
+					return errors.Errorf("want the finalizer of the provider, got %q", ws.GetFinalizers())
+				}
+
+				return nil
+			})
+			expectRuns(t, i, ws, before...)
+
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+			expectDone(t, e, "created", "destroyed")
+		})
+	})
+}
 
 // TestDeletionOfBroken deletes Workspaces whose inputs are broken. It finishes
 // where there is nothing to destroy, and nowhere else.
