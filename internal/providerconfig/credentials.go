@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
+	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,8 +35,8 @@ func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (s
 
 	for _, c := range spec.Credentials {
 		name := filepath.Base(filepath.Clean(c.Filename))
-		if !filepath.IsLocal(name) || name == "." {
-			return nil, errors.Errorf("credentials filename %q does not name a file", c.Filename)
+		if !filepath.IsLocal(name) || name == "." || len(name) > 255 || strings.ContainsRune(name, 0) {
+			return nil, errors.Errorf("filename %.100q in spec.credentials of the ProviderConfig does not name a file of at most 255 bytes", c.Filename)
 		}
 
 		data, err := extract(ctx, values, lookup, private, c)

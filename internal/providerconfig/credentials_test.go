@@ -87,6 +87,16 @@ func TestCredentials(t *testing.T) {
 			credentials: []commonv1beta1.ProviderCredentials{fromSecret("some/where/creds.json", "key")},
 			want:        map[string][]byte{"creds.json": []byte("s3cret")},
 		},
+		"LongFilename": {
+			reason:      "No file can have the name.",
+			credentials: []commonv1beta1.ProviderCredentials{fromSecret(strings.Repeat("n", 256), "key")},
+			err:         "in spec.credentials of the ProviderConfig does not name a file",
+		},
+		"NULFilename": {
+			reason:      "No file can have the name.",
+			credentials: []commonv1beta1.ProviderCredentials{fromSecret("a\x00b", "key")},
+			err:         `filename "a\x00b" in spec.credentials of the ProviderConfig does not name a file`,
+		},
 		"EmptyKey": {
 			reason:      "A key that exists and is empty makes an empty file.",
 			credentials: []commonv1beta1.ProviderCredentials{fromSecret("f", "empty")},
