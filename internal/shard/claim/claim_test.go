@@ -137,7 +137,7 @@ func TestAddHost(t *testing.T) {
 		"First":  {reason: "The list is empty.", host: "h0", want: []string{"h0"}},
 		"Latest": {reason: "The latest comes first.", hosts: []string{"h0"}, host: "h1", want: []string{"h1", "h0"}},
 		"Again":  {reason: "A host is listed once.", hosts: []string{"h2", "h1", "h0"}, host: "h1", want: []string{"h1", "h2", "h0"}},
-		"Full":   {reason: "The list must not grow without limit.", hosts: []string{"h4", "h3", "h2", "h1", "h0"}, host: "h5", want: []string{"h5", "h4", "h3", "h2", "h1"}},
+		"Full":   {reason: "The list must not grow without limit.", hosts: []string{"h9", "h8", "h7", "h6", "h5", "h4", "h3", "h2", "h1", "h0"}, host: "h10", want: []string{"h10", "h9", "h8", "h7", "h6", "h5", "h4", "h3", "h2", "h1"}},
 	}
 
 	for name, tc := range cases {

@@ -257,8 +257,9 @@ func (c *Claims) write(ctx context.Context, o Object) (Object, error) {
 	return written, err
 }
 
-// maxHosts is the number of claimants whose hosts are remembered.
-const maxHosts = 5
+// maxHosts is the number of claimants whose hosts are remembered. A lock that one of them has left is removed when no
+// run can hold it any more, unless so many others have claimed the Workspace by then.
+const maxHosts = 10
 
 // addHost returns a list of hosts with one more in front: the latest host is first.
 func addHost(hosts []string, host string) []string {
