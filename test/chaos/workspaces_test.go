@@ -251,8 +251,9 @@ func (w *workspaces) decide(ctx context.Context, unready []violation) error {
 		}
 
 		for _, name := range v.others {
-			// That its resource was lost before makes no difference: it is not refused for that.
-			w.mark(func() { w.all[name].lost = false })
+			// That its resource was lost before makes no difference: it is not refused for that. What it has
+			// created stays in the state.
+			w.mark(func() { w.all[name].lost, w.fate.orphaned[w.all[name].uid] = false, true })
 
 			if err := w.do(ctx, fault{kind: remove, subject: name}); err != nil {
 				return err
