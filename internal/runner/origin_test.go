@@ -43,7 +43,7 @@ func TestOrigins(t *testing.T) {
 		},
 		"Vars": {
 			reason: "The line in the file means nothing.", want: `spec.forProvider.vars, key "a": `,
-			change: []func(*subject){list, func(s *subject) { s.Vars = []commonv1beta1.Var{{Key: "a", Value: "[\nunquoted,\n]"}} }},
+			change: []func(*subject){list, func(s *subject) { s.Vars = []commonv1beta1.Var{{Key: "a", Value: "[\nupper(\"x\"),\n]"}} }},
 		},
 		"VarMap": {
 			reason: "It has no lines, either.", want: "spec.forProvider.varmap: ",
