@@ -9,7 +9,6 @@ package controlplane
 import (
 	"context"
 	"fmt"
-	"math"
 	"net"
 	"net/http"
 	"os"
@@ -21,7 +20,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -311,25 +309,21 @@ func AnswersOK(ctx context.Context, hc *http.Client, url string) error {
 	return nil
 }
 
-// ports counts the addresses that FreeAddress has tried. It begins anywhere, so that another
-// process on this machine gets others.
-var ports = startAnywhere() //nolint:gochecknoglobals // All callers in a process share it.
+// ports counts the addresses that FreeAddress has tried.
+var ports atomic.Int64 //nolint:gochecknoglobals // All callers in a process share it.
 
-func startAnywhere() *atomic.Int64 {
-	n := &atomic.Int64{}
-	n.Store(rand.Int63nRange(0, math.MaxInt32))
-
-	return n
-}
-
-// FreeAddress returns a loopback address with a free port. The system does not assign the port to
-// a connection before the caller listens there: it is below the range of ephemeral ports. No
-// address is returned twice.
+// FreeAddress returns a loopback address with a free port. No other process gets the same address, before
+// or after its caller listens there: the host is one of this process, and the port is below the ranges
+// from which systems choose ports for connections. No address is returned twice.
 func FreeAddress() (string, error) {
-	const first, count = 10000, 20000
+	const first, count = 10000, 6000
+
+	// Three bytes have room for all PIDs of Linux. None of the hosts is 127.0.0.1, where other programs listen.
+	pid := os.Getpid()
+	host := fmt.Sprintf("127.%d.%d.%d", 1+pid>>16, pid>>8&255, pid&255)
 
 	for range count {
-		address := fmt.Sprintf("127.0.0.1:%d", first+ports.Add(1)%count)
+		address := fmt.Sprintf("%s:%d", host, first+ports.Add(1)%count)
 
 		l, err := net.Listen("tcp", address) //nolint:noctx // It does not wait for anything.
 		if err != nil {

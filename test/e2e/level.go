@@ -79,8 +79,8 @@ func (o *options) programs() map[string]processes.Program {
 			Env:  []string{"PATH=" + filepath.Dir(t.terraform) + ":" + filepath.Dir(t.tofu) + ":" + os.Getenv("PATH")},
 			Dirs: map[string]string{"/tf": "XP_TF_DIR", "/tmp": "TMPDIR"},
 			Ports: map[int32]string{
-				8080: prefix + "METRICS_BIND_ADDRESS=127.0.0.1:%d",
-				8081: prefix + "HEALTH_PROBE_BIND_ADDRESS=127.0.0.1:%d",
+				8080: prefix + "METRICS_BIND_ADDRESS=:%d",
+				8081: prefix + "HEALTH_PROBE_BIND_ADDRESS=:%d",
 			},
 		},
 	}

@@ -5,6 +5,7 @@
 package integration
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -73,6 +74,30 @@ func testQuiet(t *testing.T, c *cluster) {
 		c.request(t, u.ws)
 		expectOutputs(t, c, u.ws, map[string]string{"origin": `"new"`})
 	}
+}
+
+// expectQueued waits until at least n Workspaces of the kind were put into the queue of the instance.
+func expectQueued(t *testing.T, i *instance, s scope, n int) {
+	t.Helper()
+
+	controller := controllerOf(s)
+	metric := `workqueue_adds_total{controller="` + controller + `",name="` + controller + `"} `
+
+	eventually(t, func() error {
+		_, body, err := i.get(t, i.metrics, "/metrics")
+		if err != nil {
+			return err
+		}
+
+		for line := range strings.Lines(body) {
+			value, ok := strings.CutPrefix(strings.TrimSpace(line), metric)
+			if have, _ := strconv.Atoi(value); ok && have >= n {
+				return nil
+			}
+		}
+
+		return errors.Errorf("not %d Workspaces of the %s kind were queued", n, s)
+	})
 }
 
 // expectIdle waits until the instance has nothing to do for Workspaces of the kind.

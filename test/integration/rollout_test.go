@@ -48,8 +48,11 @@ func TestRollout(t *testing.T) {
 	second := startInstance(t, c, withShard(shard), withRoot(first.root), withWorkers(100))
 
 	expectServing(t, second, "/readyz")
-	expectIdle(t, second, clusterScope)
-	expectIdle(t, second, namespacedScope)
+
+	for _, s := range []scope{clusterScope, namespacedScope} {
+		expectQueued(t, second, s, each)
+		expectIdle(t, second, s)
+	}
 
 	for line := range strings.Lines(second.runs.dump()) {
 		if !strings.HasSuffix(line, ": version\n") {
@@ -75,7 +78,13 @@ func (c *cluster) createCopies(t *testing.T, model workspace.Workspace, n int) {
 	}
 
 	for i := range n {
-		om := metav1.ObjectMeta{Namespace: model.GetNamespace(), Name: model.GetName() + "-" + strconv.Itoa(i), Labels: model.GetLabels(), Annotations: annotations}
+		om := metav1.ObjectMeta{
+			Namespace:   model.GetNamespace(),
+			Name:        model.GetName() + "-" + strconv.Itoa(i),
+			Labels:      model.GetLabels(),
+			Annotations: annotations,
+			Finalizers:  model.GetFinalizers(),
+		}
 
 		switch model := model.(type) {
 		case *clusterv1beta1.Workspace:
