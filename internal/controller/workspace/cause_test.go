@@ -155,7 +155,7 @@ func TestExplainFailure(t *testing.T) {
 
 		r.ws.SetConditions(failure)
 
-		if err := (managedClient{Client: r.kube, cache: r.kube, connector: &r.connector}).Status().Update(t.Context(), r.ws); err != nil {
+		if err := (managedClient{Client: r.kube, cache: r.kube, connector: r.connector}).Status().Update(t.Context(), r.ws); err != nil {
 			t.Fatal(err)
 		}
 

@@ -314,14 +314,14 @@ func TestStalled(t *testing.T) {
 	log := logging.NewLogrLogger(funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
 	records := schedule.NewRecords(schedule.Policy{Interval: time.Hour}, func() time.Time { return now })
 
-	e := &external{connector: connector{records: records, log: log}}
+	c := &connector{records: records, log: log}
 
 	ws := with()
 	ws.SetName("a")
 	records.Begin(ws)
 
 	fail := func() xpv2.Condition {
-		e.recordFailure(ws, errors.New("no such region"))
+		c.recordFailure(ws, errors.New("no such region"))
 
 		return ws.GetCondition(workspace.TypeStalled)
 	}
@@ -354,13 +354,13 @@ func TestStalled(t *testing.T) {
 		t.Errorf("another failure is no transition: want one at %s, got %s", past, again.LastTransitionTime)
 	}
 
-	e.succeeded(ws)
+	c.succeeded(ws)
 
 	if got := ws.GetCondition(workspace.TypeStalled); got.Status != corev1.ConditionFalse || got.LastTransitionTime.Equal(&past) {
 		t.Errorf("after a success: want condition False as of now, got %v", got)
 	}
 
-	e.succeeded(ws)
+	c.succeeded(ws)
 
 	want := []string{
 		`"level"=0 "msg"="Workspace is stalled: it keeps failing, and is tried less often" "uid"="a" "namespace"="" "name"="a" "error"="no such region" "next-try"="2026-01-02T02:04:53Z"`,

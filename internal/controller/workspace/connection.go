@@ -44,8 +44,8 @@ func checkSecretReference(ws workspace.Workspace) error {
 }
 
 // toPublish returns the connection details to publish: those of all outputs, and nil for each key to remove.
-func (e *external) toPublish(ctx context.Context, ws workspace.Workspace, details managed.ConnectionDetails, upToDate bool) (managed.ConnectionDetails, error) {
-	secret, err := connectionSecret(ctx, e.kube, ws)
+func (ps *pass) toPublish(ctx context.Context, ws workspace.Workspace, details managed.ConnectionDetails, upToDate bool) (managed.ConnectionDetails, error) {
+	secret, err := connectionSecret(ctx, ps.kube, ws)
 	if err != nil {
 		return nil, err
 	}

@@ -73,17 +73,6 @@ func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (manage
 	return e, nil
 }
 
-// observeInConnect observes the Workspace and keeps the result for Observe. After an UnpreparedError,
-// which it returns, there is nothing to disconnect.
-func (e *external) observeInConnect(ctx context.Context, ws workspace.Workspace) error {
-	e.observation, e.failure = e.observe(ctx, ws)
-	if !errors.As(e.failure, &runner.UnpreparedError{}) {
-		return nil
-	}
-
-	return redactErr(e.secrets, errors.Join(e.failure, e.runner.Close()))
-}
-
 func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*external, error) {
 	// A deletion publishes nothing.
 	if err := checkSecretReference(ws); err != nil && !meta.WasDeleted(ws) {
@@ -126,9 +115,8 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		target.Log = func(line string) { log.Info(in.Secrets().Line(line)) }
 	}
 
-	e := &external{connector: *c, runner: runner.New(c.Runs, target), secrets: in.Secrets()}
 	// Events of the managed reconciler have this annotation, too.
-	e.recorder = redactedRecorder{Recorder: c.recorder.WithAnnotations("external-name", name), secrets: in.Secrets()}
+	recorder := redactedRecorder{Recorder: c.recorder.WithAnnotations("external-name", name), secrets: in.Secrets()}
 
-	return e, nil
+	return newExternal(&pass{connector: c, recorder: recorder, secrets: in.Secrets()}, runner.New(c.Runs, target)), nil
 }

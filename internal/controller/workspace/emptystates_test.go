@@ -26,8 +26,8 @@ import (
 func TestEmptyStates(t *testing.T) {
 	t.Parallel()
 
-	named := func(ctx context.Context, r *attempt) { r.removeEmptyStates(ctx, r.ws) }
-	byDefault := func(ctx context.Context, r *attempt) { r.removeDefaultState(ctx) }
+	named := func(ctx context.Context, r *attempt) { r.planner.states.removeEmptyStates(ctx, r.ws) }
+	byDefault := func(ctx context.Context, r *attempt) { r.planner.states.removeDefaultState(ctx) }
 	state := func(name, holder, text string) []client.Object {
 		return stateObjects(t, "ns", name, "x", holder, text)
 	}
@@ -203,7 +203,7 @@ func TestEmptyStatesElsewhere(t *testing.T) {
 			r := newAttempt(t, with(), objects...)
 			r.server, r.runner.backend = tc.from, runner.KubernetesBackend{Server: tc.server, Namespace: "ns", Suffix: "x"}
 
-			r.removeEmptyStates(t.Context(), r.ws)
+			r.planner.states.removeEmptyStates(t.Context(), r.ws)
 
 			err := r.kube.Get(t.Context(), client.ObjectKeyFromObject(objects[0]), objects[0])
 			if (err == nil) != tc.kept {

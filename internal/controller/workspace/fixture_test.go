@@ -133,32 +133,28 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 	records := schedule.NewRecords(policy, time.Now)
 	records.Begin(ws)
 
-	r.external = &external{
-		connector: connector{
-			Options: Options{
-				Runs: runner.Options{Stop: stopped(t)},
-				Locks: statelock.Detector{
-					Host:         "host-0",
-					Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} },
-					FailedRuns:   statelock.NewFailedRuns(),
-					Users:        statelock.NewStateUsers(),
-				},
-				Metrics:             r.counts,
-				ServedByOtherBefore: func(client.Object) bool { return false },
+	c := &connector{
+		Options: Options{
+			Runs: runner.Options{Stop: stopped(t)},
+			Locks: statelock.Detector{
+				Host:         "host-0",
+				Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} },
+				FailedRuns:   statelock.NewFailedRuns(),
+				Users:        statelock.NewStateUsers(),
 			},
-			kube:     kube,
-			live:     kube,
-			now:      time.Now,
-			policy:   policy,
-			records:  records,
-			slots:    schedule.NewSlots(1, records, func(int, int) {}, func(time.Duration) {}),
-			recorder: r.events,
-			log:      logging.NewNopLogger(),
-			name:     "test",
+			Metrics:             r.counts,
+			ServedByOtherBefore: func(client.Object) bool { return false },
 		},
-		runner:  r.runner,
-		secrets: redact.New([]byte("sesame-sesame")),
+		kube:    kube,
+		live:    kube,
+		now:     time.Now,
+		policy:  policy,
+		records: records,
+		slots:   schedule.NewSlots(1, records, func(int, int) {}, func(time.Duration) {}),
+		log:     logging.NewNopLogger(),
+		name:    "test",
 	}
+	r.external = newExternal(&pass{connector: c, recorder: r.events, secrets: redact.New([]byte("sesame-sesame"))}, r.runner)
 
 	return r
 }

@@ -257,7 +257,7 @@ func (r *attempt) succeed(t *testing.T) {
 func (r *attempt) show(t *testing.T) {
 	t.Helper()
 
-	if err := (managedStatusWriter{lastWriter{}, r.kube, &r.connector}).Update(t.Context(), r.ws); err != nil {
+	if err := (managedStatusWriter{lastWriter{}, r.kube, r.connector}).Update(t.Context(), r.ws); err != nil {
 		t.Fatal(errors.Wrap(err, "cannot write status"))
 	}
 }

@@ -48,21 +48,33 @@ const (
 	maxEmptyState = 64 << 10
 )
 
+// kubernetesStates has the states of one Workspace in such a backend.
+type kubernetesStates struct {
+	*pass
+
+	backend backendCLI
+}
+
+// A backendCLI knows the kubernetes backend of the Workspace.
+type backendCLI interface {
+	KubernetesBackend() runner.KubernetesBackend
+}
+
 // backendHere returns the backend of the Workspace, and false if it is not certain that it is a
 // kubernetes backend in this cluster. A backend in another cluster may have states of the same
 // names.
-func (e *external) backendHere() (runner.KubernetesBackend, bool) {
-	b := e.runner.KubernetesBackend()
+func (k *kubernetesStates) backendHere() (runner.KubernetesBackend, bool) {
+	b := k.backend.KubernetesBackend()
 
-	return b, b.Server != "" && b.Server == e.server && b.Suffix != ""
+	return b, b.Server != "" && b.Server == k.server && b.Suffix != ""
 }
 
 // kubernetesState returns the state in the Secret of the named Terraform workspace. The state is nil
 // if the Secret has none that can be read: it may be encrypted, for example. The Secret is nil if
 // there is none.
-func (e *external) kubernetesState(ctx context.Context, b runner.KubernetesBackend, name string, limit int64) (*corev1.Secret, *terraform.State, error) {
+func (k *kubernetesStates) kubernetesState(ctx context.Context, b runner.KubernetesBackend, name string, limit int64) (*corev1.Secret, *terraform.State, error) {
 	secret := newStateSecret(b, name)
-	if err := e.live.Get(ctx, client.ObjectKeyFromObject(secret), secret); err != nil {
+	if err := k.live.Get(ctx, client.ObjectKeyFromObject(secret), secret); err != nil {
 		return nil, nil, errors.Wrap(resource.IgnoreNotFound(err), "cannot get state")
 	}
 
@@ -97,27 +109,6 @@ func parseSecret(s *corev1.Secret, limit int64) *terraform.State {
 	return state
 }
 
-// currentState returns the state of a Workspace. It is read without a run of the CLI if it is the
-// one that the Workspace owns. There is none if the CLI cannot make one.
-func (e *external) currentState(ctx context.Context, ws workspace.Workspace) (*terraform.State, error) {
-	if err := e.runner.Prepare(ctx); err != nil {
-		return nil, err
-	}
-
-	if b, here := e.backendHere(); here {
-		if _, state, _ := e.kubernetesState(ctx, b, meta.GetExternalName(ws), maxKubernetesState); ownsState(ws, state) {
-			return state, nil
-		}
-	}
-
-	state, err := e.runner.State(ctx)
-	if terraform.LacksState(err) {
-		return &terraform.State{}, nil
-	}
-
-	return state, err
-}
-
 func ownsState(ws workspace.Workspace, s *terraform.State) bool {
 	return s != nil && s.Lineage != "" && s.Lineage == ws.GetOwnership().Lineage
 }
@@ -125,21 +116,21 @@ func ownsState(ws workspace.Workspace, s *terraform.State) bool {
 // removeState removes the state of a Workspace, after everything in it was destroyed, without a
 // run of the CLI. It returns false if the CLI has to try: the state is not in this cluster, is
 // locked, has resources, or is not known to be that of the Workspace.
-func (e *external) removeState(ctx context.Context, ws workspace.Workspace) bool {
+func (k *kubernetesStates) removeState(ctx context.Context, ws workspace.Workspace) bool {
 	name := meta.GetExternalName(ws)
 
-	b, here := e.backendHere()
+	b, here := k.backendHere()
 	if !here || name == terraform.DefaultWorkspace {
 		return false
 	}
 
-	return e.removeUnused(ctx, b, name, maxKubernetesState, func(s *terraform.State) bool {
+	return k.removeUnused(ctx, b, name, maxKubernetesState, func(s *terraform.State) bool {
 		if s == nil || s.Resources > 0 {
 			return false
 		}
 
 		// The state of a Workspace that never applied anything belongs to nothing.
-		return ownsState(ws, s) || isBlank(s) && !e.Locks.Users.UsedByOthers(name)
+		return ownsState(ws, s) || isBlank(s) && !k.Locks.Users.UsedByOthers(name)
 	})
 }
 
@@ -148,21 +139,21 @@ func (e *external) removeState(ctx context.Context, ws workspace.Workspace) bool
 // the default one. No command of the CLI reads a state without making it.
 //
 // A failure here is not a failure of the Workspace: the states that stay behind are empty.
-func (e *external) removeEmptyStates(ctx context.Context, ws workspace.Workspace) {
+func (k *kubernetesStates) removeEmptyStates(ctx context.Context, ws workspace.Workspace) {
 	name := meta.GetExternalName(ws)
 
 	// Another Workspace may be about to create something in it.
-	if b, here := e.backendHere(); here && name != terraform.DefaultWorkspace && !e.Locks.Users.UsedByOthers(name) {
-		e.removeUnused(ctx, b, name, maxEmptyState, isMissingOrBlank)
+	if b, here := k.backendHere(); here && name != terraform.DefaultWorkspace && !k.Locks.Users.UsedByOthers(name) {
+		k.removeUnused(ctx, b, name, maxEmptyState, isMissingOrBlank)
 	}
 
-	e.removeDefaultState(ctx)
+	k.removeDefaultState(ctx)
 }
 
 // removeDefaultState removes the state of the default Terraform workspace if init has made it and
 // the backend contains nothing else: it belongs to all states there. The CLI cannot delete it.
-func (e *external) removeDefaultState(ctx context.Context) {
-	b, here := e.backendHere()
+func (k *kubernetesStates) removeDefaultState(ctx context.Context) {
+	b, here := k.backendHere()
 	if !here {
 		return
 	}
@@ -170,13 +161,13 @@ func (e *external) removeDefaultState(ctx context.Context) {
 	// The states themselves may be many and large. Each has a Lease, unless a removal has failed between
 	// the two.
 	l := &coordinationv1.LeaseList{}
-	err := e.live.List(ctx, l, client.InNamespace(b.Namespace), client.MatchingLabels{labelState: "true", labelStateSuffix: b.Suffix}, client.Limit(2))
+	err := k.live.List(ctx, l, client.InNamespace(b.Namespace), client.MatchingLabels{labelState: "true", labelStateSuffix: b.Suffix}, client.Limit(2))
 
 	others := slices.ContainsFunc(l.Items, func(lease coordinationv1.Lease) bool {
 		return lease.GetLabels()[labelStateWorkspace] != terraform.DefaultWorkspace
 	})
 	if err == nil && !others {
-		e.removeUnused(ctx, b, terraform.DefaultWorkspace, maxEmptyState, isMissingOrBlank)
+		k.removeUnused(ctx, b, terraform.DefaultWorkspace, maxEmptyState, isMissingOrBlank)
 	}
 }
 
@@ -185,24 +176,24 @@ func isMissingOrBlank(s *terraform.State) bool { return s == nil || isBlank(s) }
 // removeUnused deletes the state of the named Terraform workspace and its lock, and returns whether
 // it has. It keeps a state that is locked, cannot be read, changes meanwhile, or for which unused returns
 // false. unused gets nil if there is no state.
-func (e *external) removeUnused(ctx context.Context, b runner.KubernetesBackend, name string, limit int64, unused func(s *terraform.State) bool) bool {
-	secret, state, err := e.kubernetesState(ctx, b, name, limit)
+func (k *kubernetesStates) removeUnused(ctx context.Context, b runner.KubernetesBackend, name string, limit int64, unused func(s *terraform.State) bool) bool {
+	secret, state, err := k.kubernetesState(ctx, b, name, limit)
 	if err != nil || (secret != nil && state == nil) || !unused(state) {
 		return false
 	}
 
-	lease, err := e.stateLease(ctx, b, name)
+	lease, err := k.stateLease(ctx, b, name)
 	if err != nil || (lease != nil && ptr.Deref(lease.Spec.HolderIdentity, "") != "") {
 		return false
 	}
 
 	// The Lease goes first. If something locks the state before, the Lease has changed and both
 	// stay. After a failure in between, the CLI or the next removal finds the Secret.
-	if lease != nil && e.deleteVersion(ctx, lease) != nil {
+	if lease != nil && k.deleteVersion(ctx, lease) != nil {
 		return false
 	}
 
-	return secret == nil || e.deleteVersion(ctx, secret) == nil
+	return secret == nil || k.deleteVersion(ctx, secret) == nil
 }
 
 // leaseKey returns the name of the Lease that locks the state of the named Terraform workspace.
@@ -211,11 +202,11 @@ func leaseKey(b runner.KubernetesBackend, name string) client.ObjectKey {
 }
 
 // stateLease returns the lock on the state of the named Terraform workspace, or nil if there is none.
-func (e *external) stateLease(ctx context.Context, b runner.KubernetesBackend, name string) (*coordinationv1.Lease, error) {
+func (k *kubernetesStates) stateLease(ctx context.Context, b runner.KubernetesBackend, name string) (*coordinationv1.Lease, error) {
 	lease := &coordinationv1.Lease{}
 
 	key := leaseKey(b, name)
-	if err := e.live.Get(ctx, key, lease); err != nil {
+	if err := k.live.Get(ctx, key, lease); err != nil {
 		return nil, errors.Wrapf(resource.IgnoreNotFound(err), "cannot get Lease %q", key)
 	}
 
@@ -228,8 +219,8 @@ func (e *external) stateLease(ctx context.Context, b runner.KubernetesBackend, n
 // The backend makes a state before every other operation on a workspace, including force-unlock, and
 // locks the state meanwhile. A run that is killed at that moment leaves a lock that no command of
 // the CLI can remove.
-func (e *external) releaseLease(ctx context.Context, b runner.KubernetesBackend, name string, l terraform.Lock) (bool, error) {
-	lease, err := e.stateLease(ctx, b, name)
+func (k *kubernetesStates) releaseLease(ctx context.Context, b runner.KubernetesBackend, name string, l terraform.Lock) (bool, error) {
+	lease, err := k.stateLease(ctx, b, name)
 	if lease == nil || ptr.Deref(lease.Spec.HolderIdentity, "") != l.ID {
 		return false, err
 	}
@@ -238,16 +229,16 @@ func (e *external) releaseLease(ctx context.Context, b runner.KubernetesBackend,
 	lease.Spec.HolderIdentity = nil
 	delete(lease.Annotations, annotationLockInfo)
 
-	err = e.kube.Patch(ctx, lease, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	err = k.kube.Patch(ctx, lease, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 
 	return err == nil, errors.Wrapf(err, "cannot release Lease %q", client.ObjectKeyFromObject(lease))
 }
 
 // deleteVersion deletes an object unless it has changed since it was read.
-func (e *external) deleteVersion(ctx context.Context, o client.Object) error {
+func (k *kubernetesStates) deleteVersion(ctx context.Context, o client.Object) error {
 	uid, version := o.GetUID(), o.GetResourceVersion()
 
-	return resource.IgnoreNotFound(e.kube.Delete(ctx, o, client.Preconditions{UID: &uid, ResourceVersion: &version}))
+	return resource.IgnoreNotFound(k.kube.Delete(ctx, o, client.Preconditions{UID: &uid, ResourceVersion: &version}))
 }
 
 // rejectLateWrite makes the API server reject a write of the state that the dead process with the
@@ -259,8 +250,8 @@ func (e *external) deleteVersion(ctx context.Context, o client.Object) error {
 // It does nothing for other backends, and nothing if there is no Secret. In that case the late
 // request can only create the Secret, without a state: the backend writes the state into it with
 // another request, which a dead process does not send.
-func (e *external) rejectLateWrite(ctx context.Context, ws workspace.Workspace, l terraform.Lock) error {
-	b, here := e.backendHere()
+func (k *kubernetesStates) rejectLateWrite(ctx context.Context, ws workspace.Workspace, l terraform.Lock) error {
+	b, here := k.backendHere()
 	if !here {
 		return nil
 	}
@@ -269,7 +260,7 @@ func (e *external) rejectLateWrite(ctx context.Context, ws workspace.Workspace, 
 	before := secret.DeepCopy()
 	meta.AddAnnotations(secret, map[string]string{annotationRemovedLock: l.ID})
 
-	err := e.kube.Patch(ctx, secret, client.MergeFrom(before))
+	err := k.kube.Patch(ctx, secret, client.MergeFrom(before))
 
 	return errors.Wrap(resource.IgnoreNotFound(err), "cannot reject late writes of the state: cannot annotate its Secret")
 }

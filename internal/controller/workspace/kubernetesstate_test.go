@@ -288,7 +288,7 @@ func TestRejectLateWrite(t *testing.T) {
 
 			runs := 0
 
-			err := r.withLock(t.Context(), r.ws, func() error {
+			err := r.planner.locks.withLock(t.Context(), r.ws, func() error {
 				if runs++; runs == 1 {
 					return lockedBy("root@"+host, time.Now())
 				}
@@ -315,7 +315,7 @@ func TestRejectLateWrite(t *testing.T) {
 		r := newAttempt(t, with(owner))
 		r.server, r.runner.backend = here, runner.KubernetesBackend{Server: here, Namespace: "ns", Suffix: "x"}
 
-		if err := r.rejectLateWrite(t.Context(), r.ws, terraform.Lock{ID: "1"}); err != nil {
+		if err := r.planner.states.rejectLateWrite(t.Context(), r.ws, terraform.Lock{ID: "1"}); err != nil {
 			t.Errorf("without a state: %v", err)
 		}
 	})

@@ -16,13 +16,13 @@ import (
 // lostState returns an error if the state that was found is not the one that the Workspace had,
 // and no person has accepted that. To continue would create everything in it a second time, or
 // change resources of another owner.
-func (e *external) lostState(ws workspace.Workspace, found *terraform.State) error {
+func (g *stateGuard) lostState(ws workspace.Workspace, found *terraform.State) error {
 	// Observing another state does no harm.
 	if workspace.OnlyObserves(ws) {
 		return nil
 	}
 
-	place, err := e.runner.StatePlace()
+	place, err := g.cli.StatePlace()
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (e *external) lostState(ws workspace.Workspace, found *terraform.State) err
 	where := ""
 
 	if place.OnDisk {
-		here, err := e.beganHere(ws)
+		here, err := g.beganHere(ws)
 		if err != nil {
 			return err
 		}
@@ -56,12 +56,12 @@ func (e *external) lostState(ws workspace.Workspace, found *terraform.State) err
 
 // withLostState returns the loss of the state if a plan has failed with err because there is no state, and
 // none can be made.
-func (e *external) withLostState(ws workspace.Workspace, err error) error {
+func (g *stateGuard) withLostState(ws workspace.Workspace, err error) error {
 	if !terraform.LacksState(err) {
 		return err
 	}
 
-	if lost := e.lostState(ws, &terraform.State{}); lost != nil {
+	if lost := g.lostState(ws, &terraform.State{}); lost != nil {
 		return errors.Errorf("%w: %w", lost, err)
 	}
 
@@ -86,8 +86,8 @@ func onlyObservesOther(ws workspace.Workspace, seen schedule.Observation) bool {
 
 // beganHere says whether the directory of the Workspace is the one in which the creation of
 // its infrastructure began.
-func (e *external) beganHere(ws workspace.Workspace) (bool, error) {
-	n, err := e.runner.RunRecord()
+func (g *stateGuard) beganHere(ws workspace.Workspace) (bool, error) {
+	n, err := g.cli.RunRecord()
 	if err != nil || n == nil {
 		return false, err
 	}

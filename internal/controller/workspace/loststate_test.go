@@ -124,7 +124,7 @@ func TestLostState(t *testing.T) {
 			}
 
 			got := ""
-			if err := r.lostState(r.ws, &tc.found); err != nil {
+			if err := r.planner.guard.lostState(r.ws, &tc.found); err != nil {
 				got = err.Error()
 			}
 
@@ -184,7 +184,7 @@ func TestApplied(t *testing.T) {
 			t.Parallel()
 
 			r := newAttempt(t, with())
-			r.plan = &terraform.Plan{Prior: &tc.before}
+			r.applier.plan = &terraform.Plan{Prior: &tc.before}
 
 			got, err := r.observeApplied(t.Context(), &terraform.Applied{Summary: tc.did, Outputs: map[string]terraform.Output{}})
 			if err != nil {

@@ -119,7 +119,7 @@ func (c managedClient) Create(ctx context.Context, o client.Object, opts ...clie
 	return refusal
 }
 
-// Patch an object. The patch of a Secret is a merge patch with all keys: see external.toPublish. As in
+// Patch an object. The patch of a Secret is a merge patch with all keys: see pass.toPublish. As in
 // Create, what a Secret cannot hold is left out, and is the error.
 //
 // A failed patch of a Secret is repeated here. The publisher of crossplane-runtime would lose the

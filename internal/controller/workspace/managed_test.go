@@ -350,7 +350,7 @@ func TestReady(t *testing.T) {
 			r := newAttempt(t, with())
 			r.ws.Status = tc.ws.Status
 
-			if err := (managedClient{Client: r.kube, cache: r.kube, connector: &r.connector}).Status().Update(t.Context(), r.ws); err != nil {
+			if err := (managedClient{Client: r.kube, cache: r.kube, connector: r.connector}).Status().Update(t.Context(), r.ws); err != nil {
 				t.Fatal(err)
 			}
 

@@ -39,6 +39,11 @@ type progress struct {
 	running []terraform.Progress
 }
 
+// A progressCLI knows what a run has started in the background.
+type progressCLI interface {
+	Background() []string
+}
+
 // maxBackground is the number of programs in the background that an Event names.
 const maxBackground = 3
 
@@ -46,10 +51,10 @@ const maxBackground = 3
 // ends before the first interval has none. It uses a timer because the CLI does not report often
 // enough: OpenTofu 1.12 reports nothing more of a resource that takes longer than ten seconds.
 //
-// At the end it logs what was done. The caller records an Event about it after a run that succeeded: it is the
+// At the end it logs and returns what was done. The caller records an Event about it after a run that succeeded: it is the
 // one of the managed reconciler for this step. A run that failed in the middle has one of its own: neither the
 // plan nor the error says what it has done.
-func (e *external) withProgress(ws workspace.Workspace, p *progress, run func(report func(terraform.Progress)) error) error {
+func (ps *pass) withProgress(ws workspace.Workspace, cli progressCLI, p *progress, run func(report func(terraform.Progress)) error) (done string, err error) {
 	p.start, p.done, p.running = time.Now(), map[string]int{}, nil
 
 	due, ended := time.NewTicker(progressInterval), make(chan struct{})
@@ -63,27 +68,27 @@ func (e *external) withProgress(ws workspace.Workspace, p *progress, run func(re
 			case <-ended:
 				return
 			case <-due.C:
-				e.recorder.Event(o, event.Normal(reasonProgress, p.text(e.runner.Background())))
+				ps.recorder.Event(o, event.Normal(reasonProgress, p.text(cli.Background())))
 			}
 		}
 	})
 
-	err := run(p.report)
+	err = run(p.report)
 
 	due.Stop()
 	close(ended)
 	events.Wait()
 
 	if err == nil || len(p.done) > 0 {
-		e.done = p.result(err)
-		e.logFor(ws).Info(e.done)
+		done = p.result(err)
+		ps.logFor(ws).Info(done)
 	}
 
 	if err != nil && len(p.done) > 0 {
-		e.recorder.Event(ws, event.Normal(reasonApplied, e.done))
+		ps.recorder.Event(ws, event.Normal(reasonApplied, done))
 	}
 
-	return err
+	return done, err
 }
 
 func (p *progress) report(e terraform.Progress) {

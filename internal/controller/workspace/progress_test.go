@@ -113,7 +113,7 @@ func TestProgress(t *testing.T) {
 				e.recorder = recorder
 				e.runner.background = tc.background
 
-				err := e.withProgress(e.ws, &progress{total: 3, outputs: tc.outputs}, func(report func(terraform.Progress)) error {
+				done, err := e.withProgress(e.ws, e.runner, &progress{total: 3, outputs: tc.outputs}, func(report func(terraform.Progress)) error {
 					for _, s := range tc.steps {
 						report(s.progress)
 						time.Sleep(s.silence)
@@ -125,7 +125,7 @@ func TestProgress(t *testing.T) {
 					t.Error(err)
 				}
 
-				if diff := cmp.Diff(tc.result, e.done); diff != "" {
+				if diff := cmp.Diff(tc.result, done); diff != "" {
 					t.Errorf("%s\nresult: -want, +got:\n%s", tc.reason, diff)
 				}
 

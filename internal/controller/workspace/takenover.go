@@ -46,13 +46,13 @@ func settle(ws workspace.Workspace, reason xpv2.ConditionReason) {
 
 // keepsTakenOver returns an error if the supplied plan may destroy resources that the Workspace has taken over,
 // and no person has accepted that.
-func (e *external) keepsTakenOver(ws workspace.Workspace, p *terraform.Plan) error {
+func (a *applier) keepsTakenOver(ws workspace.Workspace, p *terraform.Plan) error {
 	lineage := p.Prior.Lineage
 
 	switch {
 	case workspace.AcceptsDestroy(ws, lineage):
 		return nil
-	case p.NoSummary || !e.runner.AppliesPlan():
+	case p.NoSummary || !a.cli.AppliesPlan():
 		return takenOverError(ws, lineage, "what the apply would destroy is not known before", "Accept it")
 	case p.Summary.Destroy > 0:
 		return takenOverError(ws, lineage, fmt.Sprintf("the plan would destroy %d resources%s", p.Summary.Destroy, nameDestroyed(p)),

@@ -37,33 +37,61 @@ const (
 	minSaveTimeout = time.Minute
 )
 
+// unsavedState is a state that a run could not save, if there is one, and the record of that run.
+type unsavedState struct {
+	*pass
+
+	cli   unsavedCLI
+	state stateReader
+	runs  runRecords
+	locks *locker
+
+	// refused is the error of saveState after which the runs use the unsaved state, or nil.
+	refused error
+}
+
+// An unsavedCLI has the unsaved state in the working directory.
+type unsavedCLI interface {
+	UnsavedState() (string, error)
+	UseUnsavedState(path string) error
+	UseBackend()
+	PushState(ctx context.Context, path string) error
+}
+
+// runRecords has the record of the last run that was about to change the state.
+type runRecords interface {
+	recordReader
+
+	WriteRunRecord(record runner.RunRecord) error
+}
+
 // saveState saves a state that an earlier run could not save, for example because its backend was
 // unavailable. Only this state records the resources that the run has created.
 //
 // If another instance has worked on the Workspace since, with another disk, the current state has
 // other contents and must not be overwritten. Then saveState renames the unsaved state, and records
 // an Event with its path.
-func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error {
-	path, err := e.runner.UnsavedState()
+func (u *unsavedState) saveState(ctx context.Context, ws workspace.Workspace) error {
+	path, err := u.cli.UnsavedState()
 	if err != nil || path == "" {
 		return err
 	}
 
-	superseded, err := e.superseded(ctx, ws)
+	superseded, err := u.superseded(ctx, ws)
 	if err != nil {
 		return err
 	}
 
 	if !superseded {
-		err := e.withLock(ctx, ws, func() error { return e.runner.PushState(ctx, path) })
+		err := u.locks.withLock(ctx, ws, func() error { return u.cli.PushState(ctx, path) })
 
 		switch {
 		case err == nil:
-			e.recorder.Event(ws, event.Normal(reasonStateSaved, "Saved the state that an earlier run could not save"))
+			u.recorder.Event(ws, event.Normal(reasonStateSaved, "Saved the state that an earlier run could not save"))
 
 			return nil
 		case !terraform.IsNewerState(err):
-			return e.withRemedy(errors.Wrap(err, "cannot save the state that an earlier run could not save"))
+			return u.withRemedy(errors.Wrap(err, "cannot save the state that an earlier run could not save"))
 		}
 	}
 
@@ -72,51 +100,51 @@ func (e *external) saveState(ctx context.Context, ws workspace.Workspace) error 
 		return errors.Wrap(err, "cannot put aside a state that was not saved")
 	}
 
-	e.recorder.Event(ws, event.Warning(reasonStateSuperseded, errors.Errorf("the state that an earlier run could not save is out of date, because another instance has worked on the Workspace since: "+
-		"what only that run has created is listed in %s on %s and nowhere else. Import it, or remove it by hand", aside, e.Locks.Host)))
+	u.recorder.Event(ws, event.Warning(reasonStateSuperseded, errors.Errorf("the state that an earlier run could not save is out of date, because another instance has worked on the Workspace since: "+
+		"what only that run has created is listed in %s on %s and nowhere else. Import it, or remove it by hand", aside, u.Locks.Host)))
 
 	return nil
 }
 
 // saveOrUseState saves the state, too. If the backend will never take it, the runs use it where it is: a
 // change of the module may make it smaller, and a deletion destroys what it has.
-func (e *external) saveOrUseState(ctx context.Context, ws workspace.Workspace) error {
-	err := e.saveState(ctx, ws)
+func (u *unsavedState) saveOrUseState(ctx context.Context, ws workspace.Workspace) error {
+	err := u.saveState(ctx, ws)
 	if !terraform.IsStateTooLarge(err) && (!meta.WasDeleted(ws) || !terraform.LacksNamespace(err)) {
 		return err
 	}
 
-	path, pathErr := e.runner.UnsavedState()
+	path, pathErr := u.cli.UnsavedState()
 	if pathErr != nil || path == "" {
 		return errors.Join(err, pathErr)
 	}
 
-	e.refused = err
+	u.refused = err
 
-	return e.runner.UseUnsavedState(path)
+	return u.cli.UseUnsavedState(path)
 }
 
 // saveUsedState saves the state if the runs have used and changed it where it was. From here on they use
 // that in the backend.
-func (e *external) saveUsedState(ctx context.Context, ws workspace.Workspace) error {
-	if e.refused == nil {
+func (u *unsavedState) saveUsedState(ctx context.Context, ws workspace.Workspace) error {
+	if u.refused == nil {
 		return nil
 	}
 
-	e.useBackend()
+	u.useBackend()
 
-	return e.saveState(ctx, ws)
+	return u.saveState(ctx, ws)
 }
 
-func (e *external) useBackend() {
-	e.refused = nil
-	e.runner.UseBackend()
+func (u *unsavedState) useBackend() {
+	u.refused = nil
+	u.cli.UseBackend()
 }
 
 // withRemedy adds to a failure to save a state where the state is, and what a person can do, if that
 // failure does not pass.
-func (e *external) withRemedy(err error) error {
-	path, pathErr := e.runner.UnsavedState()
+func (u *unsavedState) withRemedy(err error) error {
+	path, pathErr := u.cli.UnsavedState()
 	if pathErr != nil || path == "" || !terraform.IsStateRefused(err) {
 		return err
 	}
@@ -126,26 +154,26 @@ func (e *external) withRemedy(err error) error {
 		remedy = "It is too large for its backend: change the module so that it becomes smaller, or set another backend in the ProviderConfig, where it is then saved"
 	}
 
-	return errors.Errorf("%w. The state is kept in %s on %s. %s", err, path, e.Locks.Host, remedy)
+	return errors.Errorf("%w. The state is kept in %s on %s. %s", err, path, u.Locks.Host, remedy)
 }
 
 // mayShrink returns the refusal of the unsaved state that the runs use, unless the plan may make it smaller.
-func (e *external) mayShrink(ws workspace.Workspace, p *terraform.Plan) error {
-	if e.refused != nil && (!p.Changes || !workspace.MayUpdate(ws)) {
-		return e.refused
+func (u *unsavedState) mayShrink(ws workspace.Workspace, p *terraform.Plan) error {
+	if u.refused != nil && (!p.Changes || !workspace.MayUpdate(ws)) {
+		return u.refused
 	}
 
-	return e.recordUse(p.Prior)
+	return u.recordUse(p.Prior)
 }
 
 // recordUse records the unsaved state that the runs use, before the status may have it. The rest of the record
 // stays: where that state is, and which one is in the backend.
-func (e *external) recordUse(s *terraform.State) error {
-	if e.refused == nil {
+func (u *unsavedState) recordUse(s *terraform.State) error {
+	if u.refused == nil {
 		return nil
 	}
 
-	record, err := e.runner.RunRecord()
+	record, err := u.runs.RunRecord()
 	if err != nil {
 		return err
 	}
@@ -156,17 +184,17 @@ func (e *external) recordUse(s *terraform.State) error {
 
 	record.Used = new(summarizeState(s))
 
-	return e.runner.WriteRunRecord(*record)
+	return u.runs.WriteRunRecord(*record)
 }
 
 // superseded says whether the state may have been changed since the run that could not save it.
-func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool, error) {
-	prior, err := e.runner.RunRecord()
+func (u *unsavedState) superseded(ctx context.Context, ws workspace.Workspace) (bool, error) {
+	prior, err := u.runs.RunRecord()
 	if err != nil {
 		return false, err
 	}
 
-	other := e.ServedByOtherBefore(ws)
+	other := u.ServedByOtherBefore(ws)
 
 	switch {
 	case prior == nil && other:
@@ -174,7 +202,7 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 	// The existing provider made the run. It leaves such a state where it is, and goes on with the
 	// state in the backend.
 	case prior == nil:
-		current, err := e.runner.State(ctx)
+		current, err := u.state.State(ctx)
 
 		return err == nil && !current.Empty(), err
 	// The previous owner was an incarnation of this instance. Of an unsharded instance, which
@@ -184,14 +212,14 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 	case !other && isOfOther(workspace.Remembered(ws), prior):
 		return true, nil
 	// No standby, which has another disk, was the last to serve the Workspace.
-	case !other && e.sameDisk(ws, prior.Host):
+	case !other && u.sameDisk(ws, prior.Host):
 		return false, nil
 	// This process made the run, and has served the Workspace ever since.
-	case prior.Taken.Equal(e.Locks.Predecessors(ws).Until):
+	case prior.Taken.Equal(u.Locks.Predecessors(ws).Until):
 		return false, nil
 	}
 
-	current, err := e.runner.State(ctx)
+	current, err := u.state.State(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -206,10 +234,10 @@ func (e *external) superseded(ctx context.Context, ws workspace.Workspace) (bool
 // sameDisk says whether the last incarnation of this instance that served a Workspace had the disk of
 // the run on the supplied host: it was on that host, which may be another one with the same volume,
 // or it is this host.
-func (e *external) sameDisk(ws workspace.Workspace, host string) bool {
-	hosts := e.Locks.Predecessors(ws).Hosts
+func (u *unsavedState) sameDisk(ws workspace.Workspace, host string) bool {
+	hosts := u.Locks.Predecessors(ws).Hosts
 
-	return host == "" || len(hosts) == 0 || hosts[0] == host || hosts[0] == e.Locks.Host
+	return host == "" || len(hosts) == 0 || hosts[0] == host || hosts[0] == u.Locks.Host
 }
 
 // isOfOther says whether a state in the status is later than those that this instance has recorded.
@@ -229,11 +257,11 @@ func isLater(s, than commonv1beta1.StateSummary) bool {
 // retrySaveState keeps trying to save a state that the run that failed with err could not save, unless the
 // backend has refused it. The next instance of the Workspace may not have this disk. The context may have
 // ended: a backend that does not answer is a reason for both. It returns err, with what a person can do.
-func (e *external) retrySaveState(ctx context.Context, ws workspace.Workspace, err error) error {
-	e.useBackend()
+func (u *unsavedState) retrySaveState(ctx context.Context, ws workspace.Workspace, err error) error {
+	u.useBackend()
 
 	if terraform.IsStateRefused(err) {
-		return e.withRemedy(err)
+		return u.withRemedy(err)
 	}
 
 	timeout := saveTimeout
@@ -243,11 +271,11 @@ func (e *external) retrySaveState(ctx context.Context, ws workspace.Workspace, e
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
-	defer context.AfterFunc(e.Runs.Stop, cancel)()
+	defer context.AfterFunc(u.Runs.Stop, cancel)()
 
 	// The next reconcile checks the result, too.
 	_ = wait.PollUntilContextCancel(ctx, saveInterval, true, func(ctx context.Context) (bool, error) {
-		saveErr := e.saveState(ctx, ws)
+		saveErr := u.saveState(ctx, ws)
 
 		return saveErr == nil || terraform.IsStateRefused(saveErr), nil
 	})
@@ -257,15 +285,15 @@ func (e *external) retrySaveState(ctx context.Context, ws workspace.Workspace, e
 
 // writeRunRecord records which state of the Workspace a run is about to change. replaced is the start
 // of a creation on this disk that the status may still have, or nil.
-func (e *external) writeRunRecord(ws workspace.Workspace, s *terraform.State, replaced *metav1.Time) error {
-	if e.refused != nil {
-		return e.recordUse(s)
+func (u *unsavedState) writeRunRecord(ws workspace.Workspace, s *terraform.State, replaced *metav1.Time) error {
+	if u.refused != nil {
+		return u.recordUse(s)
 	}
 
-	return e.runner.WriteRunRecord(runner.RunRecord{
+	return u.runs.WriteRunRecord(runner.RunRecord{
 		StateSummary:    summarizeState(s),
-		Taken:           e.Locks.Predecessors(ws).Until,
-		Host:            e.Locks.Host,
+		Taken:           u.Locks.Predecessors(ws).Until,
+		Host:            u.Locks.Host,
 		CreationStarted: ws.GetOwnership().CreationStarted,
 		Replaced:        replaced,
 	})

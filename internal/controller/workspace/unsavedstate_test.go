@@ -104,7 +104,7 @@ func TestSaveState(t *testing.T) {
 
 			r.runner.unsaved, r.runner.record, r.runner.state = path, tc.record, &state
 
-			if err := r.saveState(t.Context(), r.ws); err != nil {
+			if err := r.planner.unsaved.saveState(t.Context(), r.ws); err != nil {
 				t.Fatal(err)
 			}
 
@@ -168,8 +168,9 @@ func TestUseUnsavedState(t *testing.T) {
 				}
 			}
 
-			r.observation, r.failure = r.observe(t.Context(), r.ws)
-			o, err := r.Observe(t.Context(), r.ws)
+			err := r.observeInConnect(t.Context(), r.ws)
+			o, observeErr := r.Observe(t.Context(), r.ws)
+			err = errors.Join(err, observeErr)
 
 			if err == nil && !o.ResourceUpToDate {
 				_, err = r.Update(t.Context(), r.ws)
@@ -197,8 +198,8 @@ func TestUseUnsavedState(t *testing.T) {
 			}
 
 			// What the status has of the unsaved state does not prove that another instance has saved a later one.
-			r.runner.ran, r.refused = nil, nil
-			if err := r.saveState(t.Context(), r.ws); err == nil || !slices.Equal(r.runner.ran, []string{"state push"}) {
+			r.runner.ran, r.planner.unsaved.refused = nil, nil
+			if err := r.planner.unsaved.saveState(t.Context(), r.ws); err == nil || !slices.Equal(r.runner.ran, []string{"state push"}) {
 				t.Errorf("%s\nwant another attempt to save the state, got %q and error %v", tc.reason, r.runner.ran, err)
 			}
 		})
@@ -245,7 +246,7 @@ func TestRetrySaveState(t *testing.T) {
 
 				began := time.Now()
 
-				err := r.retrySaveState(ctx, r.ws, cmp.Or(tc.err, errors.New("boom")))
+				err := r.planner.unsaved.retrySaveState(ctx, r.ws, cmp.Or(tc.err, errors.New("boom")))
 				if remedy := strings.Contains(err.Error(), "errored.tfstate on host-0. It is too large"); remedy != (tc.err != nil) {
 					t.Errorf("%s\nretrySaveState(...): want a remedy: %t, got %v", tc.reason, tc.err != nil, err)
 				}

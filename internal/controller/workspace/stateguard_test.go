@@ -105,11 +105,12 @@ func (a *claimantActor) begin(t *testing.T, now time.Time) {
 	t.Helper()
 
 	ws := a.kube.all[a.key].DeepCopy()
-	e := &external{connector: connector{live: a.kube, kube: a.kube, now: func() time.Time { return now }, recorder: event.NewNopRecorder()}, runner: &fakeRunner{state: conflictingState()}}
+	c := &connector{live: a.kube, kube: a.kube, now: func() time.Time { return now }}
+	g := &stateGuard{pass: &pass{connector: c, recorder: event.NewNopRecorder()}, cli: &fakeRunner{state: conflictingState()}}
 	a.done, a.err = false, nil
 
 	go func() {
-		a.err = e.takeOver(t.Context(), ws, conflictingState())
+		a.err = g.takeOver(t.Context(), ws, conflictingState())
 
 		a.done = true
 		a.ready <- struct{}{}
@@ -269,9 +270,9 @@ func TestOwnStateFails(t *testing.T) {
 
 			ws := newConflictingWorkspace("a", time.Now())
 			kube := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(ws).WithObjects(ws).WithInterceptorFuncs(funcs).Build()
-			e := &external{connector: connector{live: kube, kube: kube, now: time.Now}, runner: &fakeRunner{state: conflictingState()}}
+			g := &stateGuard{pass: &pass{connector: &connector{live: kube, kube: kube, now: time.Now}}, cli: &fakeRunner{state: conflictingState()}}
 
-			if err := e.takeOver(t.Context(), ws, conflictingState()); !errors.Is(err, boom) {
+			if err := g.takeOver(t.Context(), ws, conflictingState()); !errors.Is(err, boom) {
 				t.Errorf("takeOver(...): want error %v, got %v", boom, err)
 			}
 

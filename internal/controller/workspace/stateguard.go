@@ -18,12 +18,29 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/listing"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // Two Workspaces would share one state if they have the same name in two namespaces and the same
 // backend. The rules about that are in the package internal/workspace.
+
+// A stateGuard makes sure that a state belongs to the Workspace, and is the one that the Workspace had, before
+// anything is done to it.
+type stateGuard struct {
+	*pass
+
+	cli guardCLI
+}
+
+// A guardCLI knows the state, where it is, and the record of the last run.
+type guardCLI interface {
+	stateReader
+	recordReader
+
+	StatePlace() (runner.StatePlace, error)
+}
 
 // A foreignStateError is the refusal to work on a state because it belongs to another Workspace.
 type foreignStateError struct {
@@ -46,7 +63,7 @@ func (e foreignStateError) Error() string {
 
 // ownState makes sure that the state that was found belongs to the Workspace, before anything is
 // done to the state. changes says that something is to be done.
-func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *terraform.State, changes bool) error {
+func (g *stateGuard) ownState(ctx context.Context, ws workspace.Workspace, found *terraform.State, changes bool) error {
 	if found.Lineage == "" && !found.Empty() {
 		return errors.Errorf("the state of Terraform workspace %q has no lineage, without which nobody can know whose it is. Nothing was changed. "+
 			"Set \"lineage\" in the state to a new UUID, raise its \"serial\", and put it back", workspace.TerraformWorkspace(ws))
@@ -58,7 +75,7 @@ func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *
 		return nil
 	}
 
-	mine, err := e.createdHere(ws, found)
+	mine, err := g.createdHere(ws, found)
 
 	switch {
 	case err != nil:
@@ -71,30 +88,30 @@ func (e *external) ownState(ctx context.Context, ws workspace.Workspace, found *
 			return nil
 		}
 
-		return e.recordOwner(ctx, ws, "whose the state is")
+		return g.recordOwner(ctx, ws, "whose the state is")
 	case !changes && (found.Empty() || workspace.OwnershipOfFound(ws, found.Lineage) >= workspace.OwnershipRemembered):
 		return nil
 	default:
-		return e.takeOver(ctx, ws, found)
+		return g.takeOver(ctx, ws, found)
 	}
 }
 
 // createdHere says whether the Workspace has certainly created what is in the state that was found: it began to
 // create its infrastructure in its own directory, and the state is there. A state that has come there otherwise
 // may have another owner.
-func (e *external) createdHere(ws workspace.Workspace, found *terraform.State) (bool, error) {
-	place, err := e.runner.StatePlace()
+func (g *stateGuard) createdHere(ws workspace.Workspace, found *terraform.State) (bool, error) {
+	place, err := g.cli.StatePlace()
 	if err != nil || !place.InWorkdir || !workspace.HasBegun(ws) || !workspace.Knows(ws, found.Lineage) {
 		return false, err
 	}
 
-	return e.beganHere(ws)
+	return g.beganHere(ws)
 }
 
 // takeOver records the Workspace as the owner of the state that was found, unless the state belongs to
 // another one. See workspace.Contest for the reason of each step.
-func (e *external) takeOver(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {
-	first, err := e.contest(ctx, ws, found.Lineage)
+func (g *stateGuard) takeOver(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {
+	first, err := g.contest(ctx, ws, found.Lineage)
 	// An undecided one does not give up: the other one would take it for its own.
 	if other := first.Undecided(); other != "" {
 		return errors.Errorf("what is in the state of Terraform workspace %q may have been created by %s, too: both use the same backend and were interrupted. Nothing was changed. Delete the one that is not to have it: what is in the state stays",
@@ -102,26 +119,26 @@ func (e *external) takeOver(ctx context.Context, ws workspace.Workspace, found *
 	}
 
 	if err != nil {
-		return e.giveUp(ctx, ws, found.Lineage, err)
+		return g.giveUp(ctx, ws, found.Lineage, err)
 	}
 
-	if err := e.unchangedSince(ctx, ws, found); err != nil {
+	if err := g.unchangedSince(ctx, ws, found); err != nil {
 		return err
 	}
 
 	before, seen := ws.GetOwnership(), ws.GetObservation()
-	workspace.Begin(ws, summarizeState(found), e.now())
+	workspace.Begin(ws, summarizeState(found), g.now())
 
-	if err := e.recordOwner(ctx, ws, "that the state is taken over"); err != nil {
+	if err := g.recordOwner(ctx, ws, "that the state is taken over"); err != nil {
 		return err
 	}
 
-	second, err := e.contest(ctx, ws, found.Lineage)
+	second, err := g.contest(ctx, ws, found.Lineage)
 	if foreign := (foreignStateError{}); errors.As(err, &foreign) {
 		workspace.Restore(ws, before)
 		ws.SetObservation(seen)
 
-		return errors.Join(err, e.recordOwner(ctx, ws, "that the state is not taken over"))
+		return errors.Join(err, g.recordOwner(ctx, ws, "that the state is not taken over"))
 	}
 
 	if err != nil {
@@ -135,29 +152,29 @@ func (e *external) takeOver(ctx context.Context, ws workspace.Workspace, found *
 	workspace.Own(ws, found.Lineage)
 
 	if ws.GetOwnership().TakenOverAt == nil {
-		return e.recordOwner(ctx, ws, "whose the state is")
+		return g.recordOwner(ctx, ws, "whose the state is")
 	}
 
 	message := describeTakenOver(ws, found)
 	transition(ws, workspace.TypeStateTakenOver, corev1.ConditionTrue, reasonResourcesFound, message)
 
-	if err := e.recordOwner(ctx, ws, "whose the state is"); err != nil {
+	if err := g.recordOwner(ctx, ws, "whose the state is"); err != nil {
 		return err
 	}
 
-	e.recorder.Event(ws, event.Warning(reasonTookOver, errors.New(message)))
+	g.recorder.Event(ws, event.Warning(reasonTookOver, errors.New(message)))
 
 	return nil
 }
 
 // unchangedSince returns an error if the state has changed since it was found, unless the Workspace
 // has created what is in it. Its owner may have destroyed everything and be gone since.
-func (e *external) unchangedSince(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {
+func (g *stateGuard) unchangedSince(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {
 	if ws.GetOwnership().CreationSucceeded != nil {
 		return nil
 	}
 
-	latest, err := e.runner.State(ctx)
+	latest, err := g.cli.State(ctx)
 	if err == nil && (latest.Lineage != found.Lineage || latest.Serial != found.Serial) {
 		err = errors.Errorf("the state of Terraform workspace %q has changed since it was planned", workspace.TerraformWorkspace(ws))
 	}
@@ -168,20 +185,20 @@ func (e *external) unchangedSince(ctx context.Context, ws workspace.Workspace, f
 // giveUp withdraws the record that the Workspace began to create or to take over the state, if err
 // says that the state certainly belongs to another Workspace. Such a record keeps others from the
 // state. It returns err.
-func (e *external) giveUp(ctx context.Context, ws workspace.Workspace, lineage string, err error) error {
+func (g *stateGuard) giveUp(ctx context.Context, ws workspace.Workspace, lineage string, err error) error {
 	foreign := foreignStateError{}
 	if !errors.As(err, &foreign) || !foreign.certain || !workspace.GiveUp(ws, lineage) {
 		return err
 	}
 
-	return errors.Join(err, e.recordOwner(ctx, ws, "that the state is not taken over"))
+	return errors.Join(err, g.recordOwner(ctx, ws, "that the state is not taken over"))
 }
 
 // contest returns the Contest for the state with the supplied lineage, which the Workspace has
 // found. It returns a foreignStateError beside it if the state belongs to another Workspace.
-func (e *external) contest(ctx context.Context, ws workspace.Workspace, lineage string) (*workspace.Contest, error) {
-	contest := workspace.NewContest(ws, lineage, e.now())
-	if err := e.eachWorkspace(ctx, contest.Add); err != nil {
+func (g *stateGuard) contest(ctx context.Context, ws workspace.Workspace, lineage string) (*workspace.Contest, error) {
+	contest := workspace.NewContest(ws, lineage, g.now())
+	if err := g.eachWorkspace(ctx, contest.Add); err != nil {
 		return contest, errors.Wrap(err, "cannot find out whom the state belongs to")
 	}
 
@@ -194,9 +211,9 @@ func (e *external) contest(ctx context.Context, ws workspace.Workspace, lineage 
 
 // eachWorkspace calls fn with the Workspaces of all instances, as the API server has them, and a
 // description of each.
-func (e *external) eachWorkspace(ctx context.Context, fn func(ws workspace.Workspace, description string)) error {
+func (ps *pass) eachWorkspace(ctx context.Context, fn func(ws workspace.Workspace, description string)) error {
 	for _, kind := range workspace.Kinds() {
-		_, err := listing.EachObject(ctx, e.live, kind.GroupVersionKind, kind.List, func(ws workspace.Workspace) error {
+		_, err := listing.EachObject(ctx, ps.live, kind.GroupVersionKind, kind.List, func(ws workspace.Workspace) error {
 			fn(ws, fmt.Sprintf("the Workspace %q of %s", strings.TrimPrefix(client.ObjectKeyFromObject(ws).String(), "/"), kind.GroupVersionKind.Group))
 
 			return nil
@@ -210,8 +227,8 @@ func (e *external) eachWorkspace(ctx context.Context, fn func(ws workspace.Works
 }
 
 // recordOwner writes the status. what is recorded, for the error.
-func (e *external) recordOwner(ctx context.Context, ws workspace.Workspace, what string) error {
-	return errors.Wrapf(e.kube.Status().Update(ctx, ws), "cannot record %s", what)
+func (g *stateGuard) recordOwner(ctx context.Context, ws workspace.Workspace, what string) error {
+	return errors.Wrapf(g.kube.Status().Update(ctx, ws), "cannot record %s", what)
 }
 
 func summarizeState(s *terraform.State) commonv1beta1.StateSummary {

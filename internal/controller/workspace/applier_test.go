@@ -315,8 +315,8 @@ func TestUnrecordedCreation(t *testing.T) {
 		ws.SetOwnership(commonv1beta1.Ownership{UID: "a", CreationStarted: earlier})
 	}))
 	r.runner.record = &runner.RunRecord{CreationStarted: earlier}
-	r.plan = new(changes())
-	r.plan.Prior = &terraform.State{}
+	r.applier.plan = new(changes())
+	r.applier.plan.Prior = &terraform.State{}
 	r.maxWrites = 0
 
 	// Several attempts in a row may fail in this way.
@@ -334,7 +334,7 @@ func TestUnrecordedCreation(t *testing.T) {
 			t.Errorf("want the creation on the disk only, got %s in the status, %s on the disk", status, disk)
 		}
 
-		if here, err := r.beganHere(r.ws); err != nil || !here {
+		if here, err := r.planner.guard.beganHere(r.ws); err != nil || !here {
 			t.Errorf("want the earlier creation to have begun on this disk, got %t and error %v", here, err)
 		}
 	}

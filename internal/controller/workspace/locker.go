@@ -19,52 +19,69 @@ import (
 
 const reasonUnlocked event.Reason = "RemovedOrphanLock"
 
+// A locker makes the runs of the CLI that lock the state, and removes the locks of dead processes.
+type locker struct {
+	*pass
+
+	cli    lockCLI
+	states *kubernetesStates
+}
+
+// A lockCLI removes a lock, and keeps a record of the runs that may have left one.
+type lockCLI interface {
+	stateReader
+
+	Unlock(ctx context.Context, id string) error
+	FailedRuns() []statelock.Run
+	WriteFailedRuns(runs []statelock.Run, durable bool) error
+}
+
 // withLock calls run, which needs the lock on the state. Its success proves that earlier runs have
 // left none.
-func (e *external) withLock(ctx context.Context, ws workspace.Workspace, run func() error) error {
-	return e.retryAfterUnlock(ctx, ws, false, run)
+func (lk *locker) withLock(ctx context.Context, ws workspace.Workspace, run func() error) error {
+	return lk.retryAfterUnlock(ctx, ws, false, run)
 }
 
 // retryAfterUnlock calls run. If the lock of a dead process blocks it, it removes the lock and calls
 // run again. lockFree says that run makes a plan without a lock. Even that may be refused because of a
 // lock: some backends take one to make a state where there is none.
-func (e *external) retryAfterUnlock(ctx context.Context, ws workspace.Workspace, lockFree bool, run func() error) error {
+func (lk *locker) retryAfterUnlock(ctx context.Context, ws workspace.Workspace, lockFree bool, run func() error) error {
 	start := time.Now()
-	err := e.recordRun(ws, lockFree, run)
+	err := lk.recordRun(ws, lockFree, run)
 
 	l, ok := terraform.LockOf(err)
-	if !ok || e.Locks.IsOwnAttempt(l, start) {
+	if !ok || lk.Locks.IsOwnAttempt(l, start) {
 		return err
 	}
 
-	why, removal, whyErr := e.whyLocked(ctx, ws, l)
+	why, removal, whyErr := lk.whyLocked(ctx, ws, l)
 	if whyErr != nil {
 		return errors.Join(err, whyErr)
 	}
 
 	if why != "" {
-		return statelock.LockedError{Err: err, Lock: l, Why: why, Removal: removal, Lease: e.lockLease(ws, l)}
+		return statelock.LockedError{Err: err, Lock: l, Why: why, Removal: removal, Lease: lk.lockLease(ws, l)}
 	}
 
 	// The lock goes last: until then no other process works on the state.
-	if err := e.rejectLateWrite(ctx, ws, l); err != nil {
+	if err := lk.states.rejectLateWrite(ctx, ws, l); err != nil {
 		return err
 	}
 
-	if err := e.unlock(ctx, ws, l); err != nil {
+	if err := lk.unlock(ctx, ws, l); err != nil {
 		return err
 	}
 
-	e.Metrics.OrphanLockRemoved()
-	e.recorder.Event(ws, event.Warning(reasonUnlocked, errors.Errorf("removed the lock %s on the state, which %s made at %s for %s: the process that held it is dead", l.ID, l.Who, l.Created, l.Operation)))
+	lk.Metrics.OrphanLockRemoved()
+	lk.recorder.Event(ws, event.Warning(reasonUnlocked, errors.Errorf("removed the lock %s on the state, which %s made at %s for %s: the process that held it is dead", l.ID, l.Who, l.Created, l.Operation)))
 
-	return e.recordRun(ws, lockFree, run)
+	return lk.recordRun(ws, lockFree, run)
 }
 
 // lockLease returns the namespace and name of the Lease that locks the state of a Workspace, or an empty string. A
 // lock of a run that makes a state may be on the state of the default Terraform workspace.
-func (e *external) lockLease(ws workspace.Workspace, l terraform.Lock) string {
-	b, here := e.backendHere()
+func (lk *locker) lockLease(ws workspace.Workspace, l terraform.Lock) string {
+	b, here := lk.states.backendHere()
 	if !here || l.Operation == statelock.MakesState {
 		return ""
 	}
@@ -74,20 +91,20 @@ func (e *external) lockLease(ws workspace.Workspace, l terraform.Lock) string {
 
 // whyLocked says why a lock on the state of a Workspace is not to be removed, or is empty. removal is when
 // it may be removed, if that is known.
-func (e *external) whyLocked(ctx context.Context, ws workspace.Workspace, l terraform.Lock) (why string, removal time.Time, err error) {
+func (lk *locker) whyLocked(ctx context.Context, ws workspace.Workspace, l terraform.Lock) (why string, removal time.Time, err error) {
 	if workspace.OnlyObserves(ws) {
 		return "this Workspace only observes the state", time.Time{}, nil
 	}
 
-	if why, removal := e.Locks.WhyKept(ws, l, e.now()); why != "" {
+	if why, removal := lk.Locks.WhyKept(ws, l, lk.now()); why != "" {
 		return why, removal, nil
 	}
 
-	if e.Locks.Users.UsedByOthers(meta.GetExternalName(ws)) {
+	if lk.Locks.Users.UsedByOthers(meta.GetExternalName(ws)) {
 		return "it may be held for another Workspace with the same external name, which this instance works on now", time.Time{}, nil
 	}
 
-	other, err := e.holder(ctx, ws, l)
+	other, err := lk.holder(ctx, ws, l)
 	if other == "" || err != nil {
 		return "", time.Time{}, err
 	}
@@ -99,10 +116,10 @@ func (e *external) whyLocked(ctx context.Context, ws workspace.Workspace, l terr
 // copy whose creation has begun in the same empty state. The host name in the lock may be that of
 // a dead predecessor and also of the instance that serves the other Workspace now. Such locks are
 // rare enough to list all Workspaces for each.
-func (e *external) holder(ctx context.Context, ws workspace.Workspace, l terraform.Lock) (string, error) {
+func (lk *locker) holder(ctx context.Context, ws workspace.Workspace, l terraform.Lock) (string, error) {
 	lineage := ""
 
-	state, err := e.runner.State(ctx)
+	state, err := lk.cli.State(ctx)
 	// A backend may need the lock to make a state where there is none.
 	if err != nil && !terraform.IsLocked(err) {
 		return "", err
@@ -118,8 +135,8 @@ func (e *external) holder(ctx context.Context, ws workspace.Workspace, l terrafo
 	}
 
 	holder := ""
-	err = e.eachWorkspace(ctx, func(other workspace.Workspace, description string) {
-		if other.GetUID() != ws.GetUID() && workspace.MayWorkOn(other, lineage, workspace.TerraformWorkspace(ws)) && e.Locks.IsServed(ctx, other, l.Host()) {
+	err = lk.eachWorkspace(ctx, func(other workspace.Workspace, description string) {
+		if other.GetUID() != ws.GetUID() && workspace.MayWorkOn(other, lineage, workspace.TerraformWorkspace(ws)) && lk.Locks.IsServed(ctx, other, l.Host()) {
 			holder = description
 		}
 	})
@@ -128,8 +145,8 @@ func (e *external) holder(ctx context.Context, ws workspace.Workspace, l terrafo
 }
 
 // unlock removes a lock with the CLI or, if the CLI cannot remove it, through Kubernetes.
-func (e *external) unlock(ctx context.Context, ws workspace.Workspace, l terraform.Lock) error {
-	err := e.runner.Unlock(ctx, l.ID)
+func (lk *locker) unlock(ctx context.Context, ws workspace.Workspace, l terraform.Lock) error {
+	err := lk.cli.Unlock(ctx, l.ID)
 	if err == nil {
 		return nil
 	}
@@ -141,14 +158,14 @@ func (e *external) unlock(ctx context.Context, ws workspace.Workspace, l terrafo
 		names = append(names, terraform.DefaultWorkspace)
 	}
 
-	b := e.runner.KubernetesBackend()
+	b := lk.states.backend.KubernetesBackend()
 	// A server of the tenant may say that it has a lock which another Workspace holds here.
-	if b.Suffix == "" || b.Server != "" && b.Server != e.server {
+	if b.Suffix == "" || b.Server != "" && b.Server != lk.server {
 		names = nil
 	}
 
 	for _, name := range names {
-		removed, kubeErr := e.releaseLease(ctx, b, name, l)
+		removed, kubeErr := lk.states.releaseLease(ctx, b, name, l)
 		if removed {
 			return nil
 		}
@@ -161,27 +178,27 @@ func (e *external) unlock(ctx context.Context, ws workspace.Workspace, l terrafo
 
 // mayBeLocked says whether a dead process may have left a lock on the state of a Workspace. The
 // state of a Workspace that is only observed is never unlocked.
-func (e *external) mayBeLocked(ws workspace.Workspace) bool {
+func (lk *locker) mayBeLocked(ws workspace.Workspace) bool {
 	if workspace.OnlyObserves(ws) {
 		return false
 	}
 
-	r := e.records.Get(ws)
+	r := lk.records.Get(ws)
 
-	return e.Locks.MayBeLocked(ws, r.Observed() && !r.Observation.Locked)
+	return lk.Locks.MayBeLocked(ws, r.Observed() && !r.Observation.Locked)
 }
 
 // recordRun calls run and records its time while it may leave a lock behind: during the run, which may be
 // the end of this process, and after every failure, unless another run held the lock.
-func (e *external) recordRun(ws workspace.Workspace, lockFree bool, run func() error) error {
-	uid, runs := ws.GetUID(), e.Locks.FailedRuns
-	r := statelock.Run{Who: e.Locks.Who(), Start: e.now(), PlanWithoutLock: lockFree}
+func (lk *locker) recordRun(ws workspace.Workspace, lockFree bool, run func() error) error {
+	uid, runs := ws.GetUID(), lk.Locks.FailedRuns
+	r := statelock.Run{Who: lk.Locks.Who(), Start: lk.now(), PlanWithoutLock: lockFree}
 
-	runs.Record(uid, e.runner.FailedRuns()...)
+	runs.Record(uid, lk.cli.FailedRuns()...)
 
 	// A plan without a lock takes one only to make the state. A poll does not write to the disk.
 	if !lockFree || workspace.Remembered(ws).Lineage == "" {
-		if err := e.runner.WriteFailedRuns(append(runs.Of(uid), r), !lockFree); err != nil {
+		if err := lk.cli.WriteFailedRuns(append(runs.Of(uid), r), !lockFree); err != nil {
 			return err
 		}
 	}
@@ -192,12 +209,12 @@ func (e *external) recordRun(ws workspace.Workspace, lockFree bool, run func() e
 	case err == nil && !lockFree:
 		runs.Forget(uid)
 	case err != nil && !terraform.IsLocked(err):
-		r.End = e.now()
+		r.End = lk.now()
 		runs.Record(uid, r)
 	}
 
 	// If this fails, the record names a run that has ended, until the next run.
-	_ = e.runner.WriteFailedRuns(runs.Of(uid), false)
+	_ = lk.cli.WriteFailedRuns(runs.Of(uid), false)
 
 	return err
 }

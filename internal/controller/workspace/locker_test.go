@@ -56,7 +56,7 @@ func TestLocking(t *testing.T) {
 			do: func(t *testing.T, e *external) {
 				t.Helper()
 
-				if err := e.withLock(t.Context(), with(), func() error { return errBoom }); !errors.Is(err, errBoom) {
+				if err := e.planner.locks.withLock(t.Context(), with(), func() error { return errBoom }); !errors.Is(err, errBoom) {
 					t.Errorf("want the error of the run, got %v", err)
 				}
 			},
@@ -67,8 +67,8 @@ func TestLocking(t *testing.T) {
 			do: func(t *testing.T, e *external) {
 				t.Helper()
 
-				_ = e.withLock(t.Context(), with(), func() error { return errBoom })
-				if err := e.retryAfterUnlock(t.Context(), with(), true, func() error { return nil }); err != nil {
+				_ = e.planner.locks.withLock(t.Context(), with(), func() error { return errBoom })
+				if err := e.planner.locks.retryAfterUnlock(t.Context(), with(), true, func() error { return nil }); err != nil {
 					t.Error(err)
 				}
 			},
@@ -79,8 +79,8 @@ func TestLocking(t *testing.T) {
 			do: func(t *testing.T, e *external) {
 				t.Helper()
 
-				_ = e.withLock(t.Context(), with(), func() error { return errBoom })
-				if err := e.withLock(t.Context(), with(), func() error { return nil }); err != nil {
+				_ = e.planner.locks.withLock(t.Context(), with(), func() error { return errBoom })
+				if err := e.planner.locks.withLock(t.Context(), with(), func() error { return nil }); err != nil {
 					t.Error(err)
 				}
 			},
@@ -92,7 +92,7 @@ func TestLocking(t *testing.T) {
 
 				before := time.Now()
 
-				err := e.withLock(t.Context(), with(), func() error { return lockedBy("alice@"+host, before) })
+				err := e.planner.locks.withLock(t.Context(), with(), func() error { return lockedBy("alice@"+host, before) })
 				if err == nil || !strings.Contains(err.Error(), "left alone") || !terraform.IsLocked(err) {
 					t.Errorf("want an error that names the holder of the lock, got %v", err)
 				}
@@ -103,7 +103,7 @@ func TestLocking(t *testing.T) {
 			do: func(t *testing.T, e *external) {
 				t.Helper()
 
-				err := e.withLock(t.Context(), with(), func() error { return lockedBy("root@"+host, time.Now()) })
+				err := e.planner.locks.withLock(t.Context(), with(), func() error { return lockedBy("root@"+host, time.Now()) })
 				if e := (statelock.LockedError{}); errors.As(err, &e) || !terraform.IsLocked(err) {
 					t.Errorf("want the words of the CLI, got %v", err)
 				}
@@ -158,7 +158,7 @@ func TestRecordedRun(t *testing.T) {
 			r := newAttempt(t, tc.ws)
 			before := time.Now()
 
-			_ = r.retryAfterUnlock(t.Context(), r.ws, tc.lockFree, func() error {
+			_ = r.planner.locks.retryAfterUnlock(t.Context(), r.ws, tc.lockFree, func() error {
 				during = r.runner.failedRuns
 
 				return tc.err
@@ -190,7 +190,7 @@ func TestUnrecordedRun(t *testing.T) {
 	r := newAttempt(t, with())
 	r.runner.recordErr = errors.New("no space left on device")
 
-	err := r.withLock(t.Context(), r.ws, func() error {
+	err := r.planner.locks.withLock(t.Context(), r.ws, func() error {
 		t.Error("there was a run without a record")
 
 		return nil
@@ -235,7 +235,7 @@ func TestLockOfDeadHost(t *testing.T) {
 				r.runner.failedRuns = []statelock.Run{{Who: r.Locks.Who(), Start: made.Add(-time.Second)}}
 			}
 
-			err := r.withLock(t.Context(), r.ws, func() error {
+			err := r.planner.locks.withLock(t.Context(), r.ws, func() error {
 				if !slices.Contains(r.runner.ran, "force-unlock") {
 					return lockedBy(r.Locks.Who(), made)
 				}
@@ -311,7 +311,7 @@ func TestWhyLocked(t *testing.T) {
 				r.Locks.Users.Use(user)
 			}
 
-			got, _, err := r.whyLocked(t.Context(), r.ws, terraform.Lock{Who: tc.who, Created: "2026-01-02 03:04:05 +0000 UTC"})
+			got, _, err := r.planner.locks.whyLocked(t.Context(), r.ws, terraform.Lock{Who: tc.who, Created: "2026-01-02 03:04:05 +0000 UTC"})
 			if err != nil || got != tc.want {
 				t.Errorf("\n%s\nwhyLocked(...): want %q, got %q, %v", tc.reason, tc.want, got, err)
 			}
@@ -469,7 +469,7 @@ func TestUnlock(t *testing.T) {
 				return tc.served && o.GetUID() == "b" && on == host
 			}
 
-			err := r.withLock(t.Context(), r.ws, func() error {
+			err := r.planner.locks.withLock(t.Context(), r.ws, func() error {
 				r.runner.ran = append(r.runner.ran, plan)
 				if len(r.runner.ran) == 1 {
 					return refused
@@ -554,7 +554,7 @@ func TestUnlockThroughKubernetes(t *testing.T) {
 				tc.change(&r.runner.backend)
 			}
 
-			err := r.unlock(t.Context(), r.ws, tc.lock)
+			err := r.planner.locks.unlock(t.Context(), r.ws, tc.lock)
 
 			if e := r.kube.Get(t.Context(), client.ObjectKeyFromObject(lease), lease); e != nil {
 				t.Fatal(e)
@@ -586,7 +586,7 @@ func TestLockLease(t *testing.T) {
 			r := newAttempt(t, with())
 			r.server, r.runner.backend = "https://here", runner.KubernetesBackend{Server: tc.server, Namespace: "states", Suffix: "x"}
 
-			if got := r.lockLease(r.ws, terraform.Lock{ID: "1", Operation: tc.operation}); got != tc.want {
+			if got := r.planner.locks.lockLease(r.ws, terraform.Lock{ID: "1", Operation: tc.operation}); got != tc.want {
 				t.Errorf("lockLease(...): want %q, got %q", tc.want, got)
 			}
 		})

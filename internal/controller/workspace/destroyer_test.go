@@ -491,9 +491,9 @@ func TestWithWayOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			e := &external{runner: &fakeRunner{incomplete: tc.incomplete}}
+			d := &destroyer{module: &fakeRunner{incomplete: tc.incomplete}}
 
-			err := e.withWayOut(tc.ws, tc.err)
+			err := d.withWayOut(tc.ws, tc.err)
 			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {
 				t.Errorf("\n%s\nwithWayOut(...): -want, +got:\n%s", tc.reason, diff)
 			}

@@ -1,0 +1,320 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+const reasonDrifted event.Reason = "DetectedDrift"
+
+// An applier applies the plan of the planner.
+type applier struct {
+	*pass
+
+	cli     applyCLI
+	state   stateReader
+	locks   *locker
+	guard   *stateGuard
+	unsaved *unsavedState
+
+	// plan is the one to apply. exists says whether the planner has found that something exists.
+	plan   *terraform.Plan
+	exists bool
+
+	// done says what the apply has done, or is empty without one.
+	done string
+
+	// left is the state that a failed apply has left, or nil if it is not known.
+	left *terraform.State
+}
+
+// An applyCLI applies plans.
+type applyCLI interface {
+	progressCLI
+
+	Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.Plan) error, progress func(terraform.Progress)) (*terraform.Applied, error)
+	Source() string
+	AppliesPlan() bool
+}
+
+// Create applies the plan that was made when the connector connected.
+func (a *applier) Create(ctx context.Context, ws workspace.Workspace) (managed.ExternalCreation, error) {
+	before := ws.GetOwnership()
+
+	if err := a.announce(ctx, ws); err != nil {
+		// Nothing was created. A begun creation of which this disk has no run record counts as a lost
+		// state.
+		a.restoreOwnership(ctx, ws, before)
+
+		return managed.ExternalCreation{}, a.failed(ws, err)
+	}
+
+	o, err := a.apply(ctx, ws)
+	if err != nil {
+		a.withdrawCreation(ctx, ws, before, err)
+
+		return managed.ExternalCreation{}, a.failed(ws, err)
+	}
+
+	done := a.done
+	if s := summarize(a.plan); s != nil && len(s.ResourceChanges) > 0 {
+		done += ": " + strings.Join(s.ResourceChanges, ", ")
+	}
+
+	a.recorder.Event(ws, event.Normal(reasonCreated, done))
+
+	details, err := a.reportApplied(ctx, ws, o)
+
+	return managed.ExternalCreation{ConnectionDetails: details}, err
+}
+
+// announce records in the status that creation begins. Nothing may be created before: another
+// instance that found an incomplete creation could not know which Workspace owns it. The managed
+// reconciler writes the status only after Create, which may take long.
+func (a *applier) announce(ctx context.Context, ws workspace.Workspace) error {
+	here, err := a.guard.beganHere(ws)
+	if err != nil {
+		return err
+	}
+
+	// The status keeps the start of an earlier creation if it cannot be written.
+	var replaced *metav1.Time
+	if here {
+		replaced = ws.GetOwnership().CreationStarted
+	}
+
+	prior := a.plan.Prior
+	workspace.BeginCreation(ws, summarizeState(prior), a.now())
+
+	// The run record is written first: a disk without it is not the one on which creation began.
+	if err := a.unsaved.writeRunRecord(ws, prior, replaced); err != nil {
+		return err
+	}
+
+	s := summarize(a.plan)
+	if s != nil {
+		o := ws.GetObservation()
+		o.Plan = s
+		ws.SetObservation(o)
+	}
+
+	creating(ws, s)
+
+	if err := a.kube.Status().Update(ctx, ws); err != nil {
+		return errors.Wrap(err, "cannot record that creation begins")
+	}
+
+	if a.cli.AppliesPlan() {
+		return nil
+	}
+
+	// An apply that makes its own plan does not notice that the state has changed.
+	if prior.Lineage == "" {
+		return a.checkNoState(ctx)
+	}
+
+	_, err = a.guard.contest(ctx, ws, prior.Lineage)
+
+	return err
+}
+
+// checkNoState returns an error if another process has made a state since the plan.
+func (a *applier) checkNoState(ctx context.Context) error {
+	s, err := a.state.State(ctx)
+	if err == nil && s.Lineage != "" {
+		err = runner.ErrStateTaken
+	}
+
+	return err
+}
+
+// withdrawCreation restores the ownership after an apply that failed before it did anything. If the
+// state was locked or has changed, another process is about to write to it, and what that process
+// creates does not belong to this Workspace.
+func (a *applier) withdrawCreation(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership, err error) {
+	if !terraform.IsLocked(err) && !errors.Is(err, runner.ErrStateTaken) && !a.createdNothing() {
+		return
+	}
+
+	a.restoreOwnership(ctx, ws, before)
+}
+
+func (a *applier) restoreOwnership(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership) {
+	workspace.Restore(ws, before)
+
+	// If this write fails, the next reconcile finds out which Workspace owns the state.
+	_ = a.kube.Status().Update(ctx, ws)
+}
+
+// createdNothing says whether a failed apply is known to have created nothing. It says so only where
+// the state is on a disk: without that disk, a creation that has begun could not continue unless a
+// person accepts it.
+func (a *applier) createdNothing() bool {
+	place, err := a.guard.cli.StatePlace()
+
+	return err == nil && place.OnDisk && a.left != nil && a.left.Empty()
+}
+
+// Update applies the plan that was made when the connector connected.
+func (a *applier) Update(ctx context.Context, ws workspace.Workspace) (managed.ExternalUpdate, error) {
+	// The managed reconciler calls Update for a resource that does not exist if it may not create
+	// it.
+	if !a.exists {
+		return managed.ExternalUpdate{}, a.failed(ws, errors.New("there is nothing to update, and spec.managementPolicies does not allow to create anything: add Create, or set the annotation crossplane.io/external-name to the name of a Terraform workspace that exists"))
+	}
+
+	drift := a.plan != nil && len(a.plan.Drift) > 0
+	if drift {
+		a.recorder.Event(ws, event.Normal(reasonDrifted, "Correcting what was changed outside of Terraform: "+describe(summarize(a.plan))))
+	}
+
+	o, err := a.apply(ctx, ws)
+	if err != nil {
+		applyFailed(ws)
+
+		return managed.ExternalUpdate{}, a.failed(ws, err)
+	}
+
+	a.recorder.Event(ws, event.Normal(reasonUpdated, a.done))
+
+	if drift {
+		a.Metrics.Drifted(driftCorrected)
+	}
+
+	details, err := a.reportApplied(ctx, ws, o)
+
+	return managed.ExternalUpdate{ConnectionDetails: details}, err
+}
+
+// reportApplied reports what was applied, and returns the connection details to publish.
+func (a *applier) reportApplied(ctx context.Context, ws workspace.Workspace, o schedule.Observation) (managed.ConnectionDetails, error) {
+	settle(ws, reasonPlanApplied)
+
+	reported, err := a.report(ctx, ws, o)
+	if err != nil {
+		return nil, a.failed(ws, err)
+	}
+
+	return reported.ConnectionDetails, nil
+}
+
+// apply applies the plan and returns the observation of the result.
+func (a *applier) apply(ctx context.Context, ws workspace.Workspace) (schedule.Observation, error) {
+	// From here on the previous observation is out of date, even if the apply fails.
+	a.records.ForgetObservation(ws)
+
+	if err := a.begin(ws, a.plan); err != nil {
+		return schedule.Observation{}, err
+	}
+
+	again := func(p *terraform.Plan) error {
+		if err := a.guard.lostState(ws, p.Prior); err != nil {
+			return err
+		}
+
+		return a.begin(ws, p)
+	}
+
+	var applied *terraform.Applied
+
+	planned := a.plan.Summary
+	steps := &progress{total: planned.Add + planned.Change + planned.Destroy}
+
+	if planned == (terraform.Summary{}) && len(a.plan.Resources)+len(a.plan.Drift) == 0 {
+		steps.outputs = a.plan.Outputs
+	}
+
+	err := a.locks.withLock(ctx, ws, func() (err error) {
+		a.done, err = a.withProgress(ws, a.cli, steps, func(report func(terraform.Progress)) (err error) {
+			applied, err = a.cli.Apply(ctx, a.plan, again, report)
+
+			return err
+		})
+
+		return err
+	})
+	if err != nil {
+		err = a.unsaved.retrySaveState(ctx, ws, err)
+		a.left = a.reportFailed(ctx, ws, a.state, a.plan.Prior, err)
+
+		return schedule.Observation{}, err
+	}
+
+	if err := a.unsaved.saveUsedState(ctx, ws); err != nil {
+		return schedule.Observation{}, err
+	}
+
+	o, err := a.observeApplied(ctx, applied)
+	if err != nil {
+		return schedule.Observation{}, err
+	}
+
+	o.Warnings = applied.Warnings.WithPlan(a.plan.Warnings).Texts()
+	a.records.Observe(ws, o)
+
+	return o, nil
+}
+
+// begin records which state the apply of a plan is about to change. It returns an error if that state is not
+// known to belong to the Workspace, or if the plan may destroy what the Workspace has taken over or imports.
+func (a *applier) begin(ws workspace.Workspace, p *terraform.Plan) error {
+	if s := p.Prior; s.Lineage != "" && !isBlank(s) && ws.GetOwnership().Lineage != s.Lineage {
+		return errors.New("cannot apply: there is another state than before")
+	}
+
+	if err := keepsImports(p); err != nil {
+		return err
+	}
+
+	if err := a.keepsTakenOver(ws, p); err != nil {
+		return err
+	}
+
+	a.plan = p
+
+	return a.unsaved.writeRunRecord(ws, p.Prior, nil)
+}
+
+func (a *applier) observeApplied(ctx context.Context, applied *terraform.Applied) (schedule.Observation, error) {
+	prior := a.plan.Prior
+	state := summarizeState(prior)
+	// The next observation corrects the rest.
+	state.Resources = max(state.Resources+applied.Add+applied.Import-applied.Destroy-applied.Forget, 0)
+
+	o := schedule.Observation{Source: a.cli.Source(), Exists: true, UpToDate: true, Outputs: applied.Outputs, State: &state}
+
+	// The CLI does not print the values of sensitive outputs. It prints all outputs in one line,
+	// which is dropped if it is too long: missing outputs do not mean that there are none.
+	if applied.Outputs == nil || anySensitive(applied.Outputs) {
+		pulled, err := a.state.State(ctx)
+		if err != nil {
+			return schedule.Observation{}, err
+		}
+
+		o.Outputs, o.State = pulled.Outputs, new(summarizeState(pulled))
+	}
+
+	// The state has not changed between the plan and the apply, so that no other Workspace
+	// can have applied anything to it.
+	if isBlank(prior) && a.cli.AppliesPlan() {
+		o.CreatedLineage = prior.Lineage
+	}
+
+	return o, nil
+}

@@ -1,0 +1,347 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"os"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+const reasonStateKept event.Reason = "KeptState"
+
+// A destroyer destroys what is in the state of a Workspace, and deletes the Terraform workspace.
+type destroyer struct {
+	*pass
+
+	cli     destroyCLI
+	state   stateReader
+	module  moduleCLI
+	states  *kubernetesStates
+	locks   *locker
+	guard   *stateGuard
+	unsaved *unsavedState
+
+	// done says what the destroy has done, or is empty without one.
+	done string
+}
+
+// A destroyCLI destroys, and deletes a Terraform workspace.
+type destroyCLI interface {
+	progressCLI
+
+	Prepare(ctx context.Context) error
+	Destroy(ctx context.Context, again func() error, progress func(terraform.Progress)) (int, error)
+	DeleteWorkspace(ctx context.Context) error
+}
+
+// Delete destroys everything in the state, if the state belongs to the Workspace, and deletes the Terraform
+// workspace.
+func (d *destroyer) Delete(ctx context.Context, ws workspace.Workspace) (managed.ExternalDelete, error) {
+	mine, err := d.destroy(ctx, ws)
+	if err != nil {
+		return managed.ExternalDelete{}, d.failed(ws, d.withWayOut(ws, err))
+	}
+
+	if d.done != "" {
+		d.recorder.Event(ws, event.Normal(reasonDeleted, d.done))
+	}
+
+	// If the state belongs to another Workspace, so does the Terraform workspace, which stays.
+	if mine {
+		if err := d.deleteWorkspace(ctx, ws); err != nil {
+			return managed.ExternalDelete{}, d.failed(ws, d.withWayOut(ws, err))
+		}
+	}
+
+	// A failed deletion of the Terraform workspace would repeat this Event.
+	if d.done == "" {
+		d.recorder.Event(ws, event.Normal(reasonDeleted, "There was nothing to destroy"))
+	}
+
+	d.records.Observe(ws, schedule.Observation{Deleted: true})
+
+	return managed.ExternalDelete{}, nil
+}
+
+// deleteWorkspace deletes the Terraform workspace, whose state is empty.
+func (d *destroyer) deleteWorkspace(ctx context.Context, ws workspace.Workspace) (err error) {
+	if !d.states.removeState(ctx, ws) {
+		err = d.locks.withLock(ctx, ws, func() error { return d.cli.DeleteWorkspace(ctx) })
+		if mayBeBroken(err) && d.module.LeaveOutModule() {
+			err = d.cli.DeleteWorkspace(ctx)
+		}
+	}
+
+	switch {
+	// The namespace takes the empty state with it.
+	case err == nil, terraform.LacksNamespace(err):
+		d.states.removeDefaultState(ctx)
+
+		return nil
+	// The next attempt begins with a destroy.
+	case terraform.IsNotEmpty(err):
+		return errors.Wrap(err, leftBehind)
+	default:
+		return err
+	}
+}
+
+// destroy destroys everything in the state. It returns false, and changes nothing, if the state
+// does not belong to the Workspace.
+func (d *destroyer) destroy(ctx context.Context, ws workspace.Workspace) (mine bool, err error) {
+	d.records.ForgetObservation(ws)
+
+	if err := d.unsaved.saveOrUseState(ctx, ws); err != nil {
+		return false, err
+	}
+
+	// The state that was observed may have been replaced since.
+	state, broken, err := d.stateToDestroy(ctx, ws)
+	if err != nil {
+		return false, err
+	}
+
+	if err := d.unsaved.recordUse(state); err != nil {
+		return false, err
+	}
+
+	if mine, err := d.mayDestroy(ctx, ws, state); err != nil || !mine {
+		return mine, err
+	}
+
+	switch {
+	case state.Empty() || (broken != nil && state.Resources == 0):
+		if err := d.saveDestroyed(ctx, ws, nil); err != nil {
+			return false, err
+		}
+
+		return true, d.forgetState(ctx, ws)
+	case broken != nil:
+		return false, broken
+	default:
+		return true, d.destroyState(ctx, ws, state)
+	}
+}
+
+// stateToDestroy returns the current state. If it can be read only without the module, broken is the
+// error with the module.
+func (d *destroyer) stateToDestroy(ctx context.Context, ws workspace.Workspace) (state *terraform.State, broken, err error) {
+	state, err = d.currentState(ctx, ws)
+	if !mayBeBroken(err) || !d.module.LeaveOutModule() {
+		return state, nil, err
+	}
+
+	broken = err
+	if state, err = d.state.State(ctx); err != nil {
+		return nil, nil, broken
+	}
+
+	return state, broken, nil
+}
+
+// currentState returns the state of a Workspace. It is read without a run of the CLI if it is the
+// one that the Workspace owns. There is none if the CLI cannot make one.
+func (d *destroyer) currentState(ctx context.Context, ws workspace.Workspace) (*terraform.State, error) {
+	if err := d.cli.Prepare(ctx); err != nil {
+		return nil, err
+	}
+
+	if b, here := d.states.backendHere(); here {
+		if _, state, _ := d.states.kubernetesState(ctx, b, meta.GetExternalName(ws), maxKubernetesState); ownsState(ws, state) {
+			return state, nil
+		}
+	}
+
+	state, err := d.state.State(ctx)
+	if terraform.LacksState(err) {
+		return &terraform.State{}, nil
+	}
+
+	return state, err
+}
+
+// mayDestroy says whether the state that was found is the one that the deletion of the
+// Workspace has to destroy.
+func (d *destroyer) mayDestroy(ctx context.Context, ws workspace.Workspace, found *terraform.State) (bool, error) {
+	if err := d.guard.lostState(ws, found); err != nil {
+		return false, err
+	}
+
+	// The state of the Workspace was empty, or a person has accepted its loss. The state that is
+	// there instead belongs to something else.
+	if !found.Empty() && !workspace.Knows(ws, found.Lineage) {
+		d.recorder.Event(ws, event.Normal(reasonStateKept, "Nothing is destroyed: the state that is there, with lineage "+found.Lineage+", is not the one that the Workspace had"))
+
+		return false, nil
+	}
+
+	err := d.guard.ownState(ctx, ws, found, true)
+
+	foreign := foreignStateError{}
+	if errors.As(err, &foreign) && (foreign.certain || !workspace.HasBegun(ws)) {
+		d.recorder.Event(ws, event.Normal(reasonStateKept, "Nothing is destroyed: "+foreign.Error()))
+
+		return false, nil
+	}
+
+	if err != nil {
+		return false, err
+	}
+
+	return true, deletesTakenOver(ws, found)
+}
+
+func (d *destroyer) destroyState(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {
+	if err := errors.Join(d.unsaved.writeRunRecord(ws, found, nil), d.announceDeletion(ctx, ws)); err != nil {
+		return err
+	}
+
+	destroyed := 0
+	again := func() error {
+		current, err := d.state.State(ctx)
+		if err == nil && current.Lineage != found.Lineage {
+			err = errors.New("cannot destroy: there is another state than before")
+		}
+
+		return err
+	}
+
+	err := d.locks.withLock(ctx, ws, func() (err error) {
+		d.done, err = d.withProgress(ws, d.cli, &progress{destroys: true, total: found.Managed}, func(report func(terraform.Progress)) (err error) {
+			destroyed, err = d.cli.Destroy(ctx, again, report)
+
+			return err
+		})
+
+		return err
+	})
+
+	complete := err == nil
+	if !complete {
+		err = d.unsaved.retrySaveState(ctx, ws, err)
+		d.reportFailed(ctx, ws, d.state, found, err)
+	}
+
+	err = d.saveDestroyed(ctx, ws, err)
+
+	switch {
+	case err == nil && complete:
+		err = d.destroyedAll(ctx, ws, found, destroyed)
+	case mayBeBroken(err) && found.Resources == 0:
+		// A module that was broken from the start must not block the deletion of its Workspace.
+		err = nil
+	}
+
+	if err != nil {
+		return err
+	}
+
+	return d.forgetState(ctx, ws)
+}
+
+// saveDestroyed saves the state after a destroy that ended with err, if the destroy has used an unsaved one.
+// If it has left no resources, a state that cannot be saved because its namespace is being deleted is not
+// needed any more.
+func (d *destroyer) saveDestroyed(ctx context.Context, ws workspace.Workspace, err error) error {
+	if err == nil {
+		err = d.unsaved.saveUsedState(ctx, ws)
+	}
+
+	if !terraform.LacksNamespace(err) {
+		return err
+	}
+
+	path, pathErr := d.unsaved.cli.UnsavedState()
+	if pathErr != nil || path == "" {
+		return err
+	}
+
+	data, readErr := regular.Read(path, maxKubernetesState)
+	if readErr != nil {
+		return errors.Join(err, readErr)
+	}
+
+	if s, parseErr := terraform.ParseState(data); parseErr != nil || s.Managed > 0 {
+		return err
+	}
+
+	return errors.Wrap(os.Remove(path), "cannot remove the state of what was destroyed")
+}
+
+// announceDeletion records in the status that the deletion is in progress. The managed reconciler writes that
+// only after Delete, which may take long.
+func (d *destroyer) announceDeletion(ctx context.Context, ws workspace.Workspace) error {
+	if ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonDeleting {
+		return nil
+	}
+
+	deleting(ws)
+
+	return errors.Wrap(d.kube.Status().Update(ctx, ws), "cannot record that the deletion begins")
+}
+
+const leftBehind = "there are resources left after destroy, see spec.forProvider.destroyArgs"
+
+// destroyedAll returns an error if a successful destroy has left resources: in a state that was
+// lost since it was read, or in the current state. It does not read the current state if enough was
+// destroyed and the Terraform workspace can be deleted: the CLI refuses to delete one with resources.
+func (d *destroyer) destroyedAll(ctx context.Context, ws workspace.Workspace, found *terraform.State, destroyed int) error {
+	if destroyed >= found.Managed && meta.GetExternalName(ws) != terraform.DefaultWorkspace {
+		return nil
+	}
+
+	state, err := d.currentState(ctx, ws)
+	if err != nil {
+		return err
+	}
+
+	if state.Managed > 0 && state.Lineage == found.Lineage {
+		return errors.Errorf("%s: %d in the state", leftBehind, state.Managed)
+	}
+
+	if destroyed == 0 && found.Managed > 0 {
+		return d.guard.lostState(ws, state)
+	}
+
+	return nil
+}
+
+// forgetState records that the state is empty, before it is deleted. Otherwise the next reconcile
+// would take it for a lost one.
+func (d *destroyer) forgetState(ctx context.Context, ws workspace.Workspace) error {
+	if workspace.Remembered(ws).Resources == 0 {
+		return nil
+	}
+
+	o := ws.GetObservation()
+	o.State = &commonv1beta1.StateSummary{}
+	ws.SetObservation(o)
+
+	// The managed reconciler sets these conditions, too. With this write it has nothing to write.
+	deleting(ws)
+	ws.SetConditions(xpv2.ReconcileSuccess().WithObservedGeneration(ws.GetGeneration()))
+
+	return errors.Wrap(d.kube.Status().Update(ctx, ws), "cannot record that everything is destroyed")
+}
+
+// mayBeBroken says whether a run may have failed because the module is broken or cannot be
+// fetched: no other reason is known.
+func mayBeBroken(err error) bool {
+	return err != nil && !terraform.IsLocked(err) && !terraform.Began(err) &&
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}

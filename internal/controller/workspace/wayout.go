@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"slices"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// withWayOut adds to the error of a destroy what a person can do about variables without a value, a backend
+// without its namespace, or a module that refers to something that is gone.
+//
+// A destroy with other values than the last ones, such as the defaults of the module, would not
+// help: the region of a provider may be one of them. The CLI finds no resources in another
+// region, and removes them from the state as if they had been destroyed.
+func (d *destroyer) withWayOut(ws workspace.Workspace, err error) error {
+	if terraform.LacksNamespace(err) {
+		return errors.Errorf("%w. The namespace of the state is being deleted, or is gone. To delete the Workspace and leave the infrastructure behind, %s", err, howToOrphan(ws))
+	}
+
+	if terraform.MissesValue(err) {
+		return errors.Errorf("%w; the module refers to a value that is gone. To destroy without a look at it, set spec.forProvider.destroyArgs to [\"-refresh=false\"]", err)
+	}
+
+	if d.module.Incomplete() == nil || !errors.Is(err, d.module.Incomplete()) {
+		return orLeaveBehind(ws, err)
+	}
+
+	return errors.Errorf("%w. There are resources to destroy, which takes the values of all variables: restore what is missing, or correct spec.forProvider. "+
+		"To delete the Workspace and leave the infrastructure and its state behind, %s", err, howToOrphan(ws))
+}
+
+// orLeaveBehind adds to an error that prevents a deletion how to delete the Workspace nevertheless, unless the
+// error may pass: something is missing that the specification refers to, the state cannot be read or is in
+// another backend, or the module forbids to destroy a resource.
+func orLeaveBehind(ws workspace.Workspace, err error) error {
+	if !kerrors.IsNotFound(err) && !terraform.CannotLoadState(err) && !terraform.IsBackendChange(err) && !terraform.IsPrevented(err) {
+		return err
+	}
+
+	stop := "."
+	if strings.HasSuffix(err.Error(), stop) {
+		stop = ""
+	}
+
+	return errors.Errorf("%w%s If that cannot be mended: to delete the Workspace and leave the infrastructure and its state behind, %s", err, stop, howToOrphan(ws))
+}
+
+// howToOrphan says how a person can delete a Workspace and keep its infrastructure.
+func howToOrphan(ws workspace.Workspace) string {
+	_, hasDeletionPolicy := ws.(resource.Orphanable)
+
+	// Other management policies take precedence over the deletion policy.
+	if p := ws.GetManagementPolicies(); hasDeletionPolicy && (len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll)) {
+		return "set spec.deletionPolicy to Orphan"
+	}
+
+	return `set spec.managementPolicies to ["Observe", "Create", "Update"]`
+}
