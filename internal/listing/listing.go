@@ -20,10 +20,10 @@ import (
 )
 
 // The numbers of objects in one request. Other tenants write them, and how large they are: annotations have up to
-// 256 KiB, and a Workspace up to 1.5 MiB. An answer takes about twice its length in memory.
+// 256 KiB, and a Workspace up to 1.5 MiB. An answer takes about four times its length in memory until it is collected.
 const (
 	metadataPage = 100
-	objectPage   = 20
+	objectPage   = 5
 )
 
 // Each calls fn with the metadata of every object of a kind. It returns false if the kind does
