@@ -91,9 +91,13 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions, key string) 
 	return r.Dir.MarkInitialized(r.Inputs.parameters.Entrypoint, r.initDigest())
 }
 
-// explainInit adds to the error of an init which state it could not read: without InitOptions.State, it is not
-// that of the Workspace.
+// explainInit adds to the error of an init where the state is that a new backend lacks, or which state it could not
+// read: without InitOptions.State, it is not that of the Workspace.
 func (r *Runner) explainInit(err error) error {
+	if terraform.IsNewBackend(err) {
+		return errors.Errorf("%w: the state of the Workspace is in the directory %s, because there was no backend. Remove the backend again. Or copy the state to it, and move terraform.tfstate and terraform.tfstate.d out of that directory", err, r.run.Dir)
+	}
+
 	if !terraform.CannotReadStateInInit(err) || terraform.IsLocked(err) {
 		return err
 	}

@@ -28,6 +28,8 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		regexp.MustCompile(`If you wish to attempt automatic migration of the state, use "` + eitherCLI + ` init -migrate-state"\. If you wish to store the current configuration with no changes to the state, use "` + eitherCLI + ` init -reconfigure"`),
 		`Restore the old backend. Or copy the state to the new one, and set spec.forProvider.initArgs to ["-reconfigure"] until the Workspace is Synced`,
 	},
+	{regexp.MustCompile(`Can't ask approval for state migration when interactive input is disabled\.|Error asking for state migration action: input is disabled`), "init does not copy the state to the new backend"},
+	{regexp.MustCompile(`^(?:If non-interactive operation is desired, consider adding the "-force-copy" option\. Otherwise, p|P)lease remove the "-input=false" option and try again\.$`), ""},
 	{regexp.MustCompile(`Run the following command to generate a token for (\S+): ` + eitherCLI + ` login\S*(?: \S+)?`), "Set a token for $1 in a file .terraformrc in spec.credentials of the ProviderConfig"},
 	{regexp.MustCompile(`either (disable (?:lifecycle\.)?prevent_destroy(?: for this resource)?) or (?:reduce the scope of the plan using the -target (?:flag|option)|exclude instances of this resource from this round using: -exclude=.*$)`), "$1"},
 	{regexp.MustCompile(`you can add the CLI flag ("-suppress-forget-errors")`), "set spec.forProvider.destroyArgs to [$1]"},

@@ -178,11 +178,19 @@ func NeedsStateInit(err error) bool {
 	})
 }
 
-// IsBackendChange reports whether err is the refusal to initialize a directory that has another backend,
-// because the state there would be left behind.
+// IsBackendChange reports whether err is the refusal to initialize a directory that has another backend, or none
+// yet, because the state there would be left behind.
 func IsBackendChange(err error) bool {
-	return anyError(err, func(e *Error, d Diagnostic) bool {
+	return IsNewBackend(err) || anyError(err, func(e *Error, d Diagnostic) bool {
 		return e.Op == opInit && d.says("Backend configuration changed")
+	})
+}
+
+// IsNewBackend reports whether err is the refusal to initialize a directory that has no backend yet, but a state.
+// Init would ask whether to copy the state to the backend.
+func IsNewBackend(err error) bool {
+	return anyError(err, func(e *Error, d Diagnostic) bool {
+		return e.Op == opInit && d.says("Can't ask approval for state migration", "Error asking for state migration action")
 	})
 }
 

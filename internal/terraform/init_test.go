@@ -86,6 +86,25 @@ func TestInit(t *testing.T) {
 	})
 }
 
+// TestInitOfNewBackend has a state in the directory, of a time without a backend.
+func TestInitOfNewBackend(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		for _, file := range []string{"terraform.tfstate", "terraform.tfstate.d/a/terraform.tfstate"} {
+			ws := newWorkspace(t, map[string]string{
+				"main.tf": "terraform {\n  backend \"local\" {\n    path = \"new\"\n  }\n}\n",
+				file:      `{"version":4,"serial":1,"lineage":"l","outputs":{"o":{"value":1,"type":"number"}},"resources":[]}`,
+			})
+
+			const want = "init does not copy the state to the new backend"
+
+			err := c.Init(t.Context(), ws, InitOptions{})
+			if !IsNewBackend(err) || !IsBackendChange(err) || err.Error() != want {
+				t.Errorf("%s: want %q without advice that cannot be followed, got %v", file, want, err)
+			}
+		}
+	})
+}
+
 func TestInitForgetsTheSelection(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
 		ws := newWorkspace(t, map[string]string{

@@ -6,6 +6,8 @@ package integration
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,7 +29,7 @@ func TestBlockedDeletion(t *testing.T) {
 	)
 
 	eachCLI(t, func(t *testing.T, cli string) {
-		c, ns, shard, _ := useCommon(t, cli)
+		c, ns, shard, i := useCommon(t, cli)
 
 		t.Run("DamagedState", func(t *testing.T) {
 			t.Parallel()
@@ -75,6 +77,28 @@ func TestBlockedDeletion(t *testing.T) {
 			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Restore the old backend", wayOut)
 
 			c.patch(t, cfg, map[string]any{"spec": before})
+			expectGone(t, c, ws)
+		})
+
+		t.Run("NewBackend", func(t *testing.T) {
+			t.Parallel()
+
+			cfg := c.createConfig(t, namespacedScope, ns, withoutBackend())
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module))
+			expectReady(t, c, ws)
+
+			dir, states := i.workdir(string(ws.GetUID())), filepath.Join(t.TempDir(), "states")
+			c.patch(t, cfg, map[string]any{"spec": configSpec{Configuration: new(fmt.Sprintf("terraform {\n  backend \"local\" {\n    workspace_dir = %q\n  }\n}\n", states))}})
+			c.label(t, ws, "plan", "again")
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "the state of the Workspace is in the directory "+dir, "Remove the backend again. Or copy the state to it, and move terraform.tfstate")
+
+			c.remove(t, ws)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "copy the state to it", wayOut)
+
+			if err := os.Rename(filepath.Join(dir, "terraform.tfstate.d"), states); err != nil {
+				t.Fatal(err)
+			}
+
 			expectGone(t, c, ws)
 		})
 
