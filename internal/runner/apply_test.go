@@ -28,6 +28,12 @@ func TestApply(t *testing.T) {
 
 	stale := fails("Saved plan is stale")
 
+	// The plan adds something, and the apply does not.
+	other := terraform.Warnings{First: []terraform.Diagnostic{{
+		File: "spec.forProvider.planArgs and applyArgs", Summary: "Other changes than planned",
+		Detail: "the plan had 1 to add, 0 to change and 0 to destroy, and the apply made 0, 0 and 0. It does not use planArgs: each poll plans the rest again",
+	}}}
+
 	cases := map[string]struct {
 		reason string
 		change []func(s *subject)
@@ -43,9 +49,10 @@ func TestApply(t *testing.T) {
 		// ran after the first plan.
 		ran []string
 		// asked says that the caller was asked about that state.
-		asked bool
-		err   string
-		taken bool
+		asked  bool
+		err    string
+		taken  bool
+		warned terraform.Warnings
 	}{
 		"Planned": {
 			reason: "The saved plan is applied.", states: []string{state}, applies: []string{outputs},
@@ -57,11 +64,13 @@ func TestApply(t *testing.T) {
 		},
 		"ArgumentsOfPlan": {
 			reason: "The plan leaves something out. The apply does not.", change: []func(*subject){variables, func(s *subject) { s.PlanArgs = []string{"-target=a"} }}, states: []string{state}, applies: []string{outputs},
-			ran: []string{"apply -json -input=false -var-file=DIR/crossplane-provider-terraform-vars.tfvars -var-file=DIR/crossplane-provider-terraform-0.tfvars -var-file=DIR/crossplane-provider-terraform-1.tfvars.json -auto-approve"},
+			ran:    []string{"apply -json -input=false -var-file=DIR/crossplane-provider-terraform-vars.tfvars -var-file=DIR/crossplane-provider-terraform-0.tfvars -var-file=DIR/crossplane-provider-terraform-1.tfvars.json -auto-approve"},
+			warned: other,
 		},
 		"ArgumentsOfAnotherPlan": {
 			reason: "A saved plan would not heed them.", change: []func(*subject){func(s *subject) { s.ApplyArgs = []string{"-target=a"} }}, states: []string{state}, applies: []string{outputs},
-			ran: []string{"apply -json -input=false -target=a -auto-approve"},
+			ran:    []string{"apply -json -input=false -target=a -auto-approve"},
+			warned: other,
 		},
 		"EnvironmentOfAnotherPlan": {
 			reason: "Nor those in the environment.", change: []func(*subject){environment("TF_CLI_ARGS_apply", "-target=a")}, states: []string{state}, applies: []string{outputs},
@@ -162,7 +171,7 @@ func TestApply(t *testing.T) {
 
 			var want *terraform.Applied
 			if tc.err == "" {
-				want = &terraform.Applied{Outputs: map[string]terraform.Output{"o": {Value: []byte("1")}}}
+				want = &terraform.Applied{Outputs: map[string]terraform.Output{"o": {Value: []byte("1")}}, Warnings: tc.warned}
 			}
 
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {

@@ -11,7 +11,10 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
+
+	"k8s.io/utils/ptr"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -74,7 +77,7 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions, key string) 
 	})
 	if err != nil {
 		if !o.State {
-			err = r.explainPath(r.explainInit(err))
+			err = r.explainModule(r.explainInit(err))
 		}
 
 		return errors.Wrap(err, "cannot initialize")
@@ -177,17 +180,23 @@ func (r *Runner) withInit(ctx context.Context, run func() error) error {
 	case terraform.CannotLoadState(err):
 		return UnpreparedError{r.explainState(err)}
 	default:
-		return r.explainPath(err)
+		return r.explainModule(err)
 	}
 }
 
 // subdirectory matches the part of an address of a module that selects a directory, unless it is a pattern.
 var subdirectory = regexp.MustCompile(`[^:/]//([^?*\[]+)(?:\?|$)`)
 
-// explainPath adds the remedy to the error of a run that misses a file or a directory above the module, such as
-// "../common", if only a directory of what was downloaded is the module.
-func (r *Runner) explainPath(err error) error {
+// explainModule adds the remedy to the error of a run whose inline module is JSON without the format, or that misses a
+// file or a directory above the module, such as "../common", if only a directory of what was downloaded is the module.
+func (r *Runner) explainModule(err error) error {
 	p := r.Inputs.parameters
+
+	// Nothing in HCL begins in this way.
+	if err != nil && p.Source == commonv1beta1.ModuleSourceInline && ptr.Deref(p.InlineFormat, commonv1beta1.FileFormatHCL) == commonv1beta1.FileFormatHCL &&
+		strings.HasPrefix(strings.TrimSpace(p.Module), "{") {
+		return errors.Errorf("%w: the module begins like JSON: set spec.forProvider.inlineFormat to JSON, or correct it", err)
+	}
 
 	m := subdirectory.FindStringSubmatch(p.Module)
 	if m == nil || p.Source != commonv1beta1.ModuleSourceRemote || !terraform.MissesParent(err) {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -97,7 +98,28 @@ func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terra
 		a, err = r.applyPlan(ctx, p, progress)
 	}
 
-	return a, errors.Wrap(err, "cannot apply")
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot apply")
+	}
+
+	a.Warnings = a.Warnings.WithPlan(r.otherChanges(p.Summary, a.Summary))
+
+	return a, nil
+}
+
+// otherChanges warns of an apply that has made other changes than the plan, because each has its own arguments. Nothing
+// else would tell why each poll plans the same changes again.
+func (r *Runner) otherChanges(planned, made terraform.Summary) terraform.Warnings {
+	p := r.Inputs.parameters
+	if planned == made || r.AppliesPlan() || slices.Equal(p.PlanArgs, p.ApplyArgs) {
+		return terraform.Warnings{}
+	}
+
+	return terraform.Warnings{First: []terraform.Diagnostic{{
+		File: "spec.forProvider.planArgs and applyArgs", Summary: "Other changes than planned",
+		Detail: fmt.Sprintf("the plan had %d to add, %d to change and %d to destroy, and the apply made %d, %d and %d. It does not use planArgs: each poll plans the rest again",
+			planned.Add, planned.Change, planned.Destroy, made.Add, made.Change, made.Destroy),
+	}}}
 }
 
 func (r *Runner) applyPlan(ctx context.Context, p *terraform.Plan, progress func(terraform.Progress)) (*terraform.Applied, error) {

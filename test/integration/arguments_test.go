@@ -139,6 +139,29 @@ output "who" { value = terraform_data.only.output }
 	}
 }
 
+// TestPlannedOtherwise has an argument of plan that apply does not have, so that each poll plans the same change again.
+func TestPlannedOtherwise(t *testing.T) {
+	t.Parallel()
+
+	eachCLI(t, func(t *testing.T, cli string) {
+		c, ns, shard, _ := useCommon(t, cli)
+		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, unique("otherwise")))
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`
+variable "who" { default = "module" }
+resource "terraform_data" "only" { input = var.who }
+`), withParameters(func(p *commonv1beta1.ModuleParameters) { p.PlanArgs = []string{"-var=who=plan"} }))
+		expectReady(t, c, ws)
+		expectWarnings(t, c, ws)
+
+		c.label(t, ws, "plan", "again")
+		expectWarnings(t, c, ws, "spec.forProvider.planArgs and applyArgs: Other changes than planned: the plan had 0 to add, 1 to change and 0 to destroy, and the apply made 0, 0 and 0. It does not use planArgs: each poll plans the rest again")
+
+		c.changeArguments(t, ws, "applyArgs", "-var=who=plan")
+		expectWarnings(t, c, ws)
+		expectReady(t, c, ws)
+	})
+}
+
 // TestSavedPlan checks that the first and later applies use the saved plan, and not a plan
 // that would be made at their time.
 func TestSavedPlan(t *testing.T) {

@@ -65,6 +65,10 @@ func TestMisuse(t *testing.T) {
 			files:  tree{"m/main.tf": "resource \"time_static\" \"a\" {}\n", "m/.terraform.lock.hcl": lockFileOf("registry.terraform.io") + lockFileOf("registry.opentofu.org")},
 			synced: `version 0.0.1, which .terraform.lock.hcl selects, is not available: correct that file of the module, or set spec.forProvider.initArgs to ["-upgrade"]`,
 		},
+		"Format": {
+			reason: "A module in JSON needs a format.", module: `{"resource": {"terraform_data": {"a": {}}}}`,
+			synced: "the module begins like JSON: set spec.forProvider.inlineFormat to JSON",
+		},
 		"Replace": {
 			reason: "Each poll would have a change.", module: resource, planArgs: []string{"-replace=terraform_data.a"},
 			synced: `cannot use the argument "-replace" in spec.forProvider.planArgs: each poll would plan to replace the resource again`,
