@@ -9,6 +9,9 @@ package keyref
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,7 +46,7 @@ func (r *Reader) ConfigMap(ctx context.Context, namespace, name, key string) ([]
 
 	data, ok := cm.Data[key]
 	if !ok {
-		return nil, NotFound(fmt.Sprintf("couldn't find key %s in ConfigMap %s", key, n))
+		return nil, missing("ConfigMap", n, key, slices.Collect(maps.Keys(cm.Data)))
 	}
 
 	return r.Add([]byte(data))
@@ -58,10 +61,29 @@ func (r *Reader) Secret(ctx context.Context, namespace, name, key string) ([]byt
 
 	data, ok := s.Data[key]
 	if !ok {
-		return nil, NotFound(fmt.Sprintf("couldn't find key %s in Secret %s", key, n))
+		return nil, missing("Secret", n, key, slices.Collect(maps.Keys(s.Data)))
 	}
 
 	return r.Add(data)
+}
+
+// maxNamed is the largest number of keys that an error names.
+const maxNamed = 5
+
+// missing returns the error about a key that does not exist. It names those that do: most often, one of them was meant.
+func missing(kind string, n types.NamespacedName, key string, keys []string) error {
+	slices.Sort(keys)
+
+	have := "it has none"
+	if len(keys) > 0 {
+		have = "it has " + strings.Join(keys[:min(len(keys), maxNamed)], ", ")
+	}
+
+	if more := len(keys) - maxNamed; more > 0 {
+		have += fmt.Sprintf(" and %d more", more)
+	}
+
+	return NotFound(fmt.Sprintf("couldn't find key %s in %s %s: %s", key, kind, n, have))
 }
 
 // Add returns a value from elsewhere, which counts like one of a key.

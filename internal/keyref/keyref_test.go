@@ -58,3 +58,34 @@ func TestNotFound(t *testing.T) {
 		})
 	}
 }
+
+// TestMissingKey ensures that the error about a key names those that exist, and no value.
+func TestMissingKey(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		keys   []string
+		want   string
+	}{
+		"Typo": {reason: "One of the others was meant.", keys: []string{"password", "user"}, want: "couldn't find key passwd in Secret ns/s: it has password, user"},
+		"None": {reason: "The Secret is not filled yet.", want: "couldn't find key passwd in Secret ns/s: it has none"},
+		"Many": {reason: "A message has a limit.", keys: []string{"g", "f", "e", "d", "c", "b", "a"}, want: "couldn't find key passwd in Secret ns/s: it has a, b, c, d, e and 2 more"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}, Data: map[string][]byte{}}
+			for _, k := range tc.keys {
+				s.Data[k] = []byte("sesame")
+			}
+
+			_, err := NewReader(fake.NewClientBuilder().WithObjects(s).Build()).Secret(t.Context(), "ns", "s", "passwd")
+			if err == nil || err.Error() != tc.want {
+				t.Errorf("\n%s\nwant %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}

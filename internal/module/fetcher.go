@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -248,16 +249,32 @@ func (s source) settled(policy commonv1beta1.RemotePullPolicy, known string) boo
 // not detect that: the provider writes files there beside the module. With these files alone, the
 // CLI finds a module without resources, and destroys all existing ones.
 func checkEntrypoint(r Request, entrypoint string) error {
-	rel, err := r.Dir.ResolveEntrypoint(entrypoint)
-	if err != nil {
-		return err
-	}
+	var have []string
 
 	for _, name := range r.Dir.TreeFiles() {
-		if path.Dir(name) == rel && r.CLI.Reads(path.Base(name)) {
-			return nil
+		if r.CLI.Reads(path.Base(name)) {
+			have = append(have, path.Dir(name))
 		}
 	}
 
-	return errors.Errorf("cannot use spec.forProvider.entrypoint %q: the module has no configuration there, no file *.tf", entrypoint)
+	slices.Sort(have)
+	have = slices.Compact(have)
+
+	rel, err := r.Dir.ResolveEntrypoint(entrypoint)
+
+	switch {
+	case err == nil && slices.Contains(have, rel):
+		return nil
+	case err == nil:
+		err = errors.Errorf("cannot use spec.forProvider.entrypoint %q: the module has no configuration there, no file *.tf", entrypoint)
+	}
+
+	if len(have) == 0 {
+		return err
+	}
+
+	return errors.Errorf("%w; it has some in %s", err, strings.Join(have[:min(len(have), maxEntrypoints)], ", "))
 }
+
+// maxEntrypoints is the largest number of directories that an error names.
+const maxEntrypoints = 5

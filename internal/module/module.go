@@ -8,6 +8,9 @@ package module
 
 import (
 	"path"
+	"strings"
+
+	"k8s.io/utils/ptr"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
@@ -22,9 +25,31 @@ func InlineFiles(p commonv1beta1.WorkspaceParameters) map[string]workdir.File {
 	}
 
 	name := "main.tf"
-	if p.InlineFormat != nil && *p.InlineFormat == commonv1beta1.FileFormatJSON {
+	if isJSON(p) {
 		name = "main.tf.json"
 	}
 
 	return map[string]workdir.File{path.Join(p.Entrypoint, name): {Data: []byte(p.Module)}}
+}
+
+// Mistaken says what an inline module seems to be instead of a configuration in HCL, and what to do. It is empty if it
+// may be one.
+func Mistaken(p commonv1beta1.WorkspaceParameters) string {
+	text := strings.TrimSpace(p.Module)
+
+	switch {
+	case p.Source != commonv1beta1.ModuleSourceInline || isJSON(p):
+		return ""
+	case strings.HasPrefix(text, "{"):
+		return "the module begins like JSON: set spec.forProvider.inlineFormat to JSON, or correct it"
+	// No configuration is one word without a block.
+	case len(strings.Fields(text)) == 1 && !strings.Contains(text, "{"):
+		return "the module is one word, like an address: set spec.forProvider.source to Remote, or correct it"
+	default:
+		return ""
+	}
+}
+
+func isJSON(p commonv1beta1.WorkspaceParameters) bool {
+	return ptr.Deref(p.InlineFormat, commonv1beta1.FileFormatHCL) == commonv1beta1.FileFormatJSON
 }

@@ -41,7 +41,7 @@ func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (s
 
 		data, err := extract(ctx, values, lookup, private, c)
 		if err != nil {
-			return nil, errors.Wrapf(err, "cannot read credentials %q", c.Filename)
+			return nil, errors.Wrapf(err, "cannot read credentials %q in spec.credentials of the ProviderConfig", c.Filename)
 		}
 
 		files[name] = data

@@ -105,7 +105,7 @@ func TestCredentials(t *testing.T) {
 		"MissingKey": {
 			reason:      "A missing key is an error, not an empty file.",
 			credentials: []commonv1beta1.ProviderCredentials{fromSecret("f", "nope")},
-			err:         "couldn't find key nope in Secret ns/creds",
+			err:         "couldn't find key nope in Secret ns/creds: it has ",
 		},
 		"Environment": {
 			reason: "A variable becomes a file.",
@@ -129,7 +129,7 @@ func TestCredentials(t *testing.T) {
 				Filename: "f", Source: xpv2.CredentialsSourceEnvironment,
 				CommonCredentialSelectors: xpv2.CommonCredentialSelectors{Env: &xpv2.EnvSelector{Name: "A=B"}},
 			}},
-			err: `cannot read credentials "f": env.name: "A=B" is not the name of an environment variable`,
+			err: `cannot read credentials "f" in spec.credentials of the ProviderConfig: env.name: "A=B" is not the name of an environment variable`,
 		},
 		"Filesystem": {
 			reason:      "A file of the provider becomes a file.",

@@ -11,15 +11,13 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"time"
-
-	"k8s.io/utils/ptr"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/plugincache"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
@@ -94,19 +92,20 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions, key string) 
 	return r.Dir.MarkInitialized(r.Inputs.parameters.Entrypoint, r.initDigest())
 }
 
-// explainInit adds to the error of an init where the state is that a new backend lacks, or which state it could not
-// read: without InitOptions.State, it is not that of the Workspace.
+// explainInit adds to the error of an init what a person can do, or which state it could not read: without
+// InitOptions.State, it is not that of the Workspace.
 func (r *Runner) explainInit(err error) error {
-	if terraform.IsNewBackend(err) {
+	b := r.KubernetesBackend()
+
+	switch {
+	case terraform.IsNewBackend(err):
 		return errors.Errorf("%w: the state of the Workspace is in the directory %s, because there was no backend. Remove the backend again. Or copy the state to it, and move terraform.tfstate and terraform.tfstate.d out of that directory", err, r.run.Dir)
-	}
-
-	if !terraform.CannotReadStateInInit(err) || terraform.IsLocked(err) {
+	case !terraform.CannotReadStateInInit(err) || terraform.IsLocked(err):
 		return err
-	}
-
-	if b := r.KubernetesBackend(); b.Suffix != "" && !b.fits(terraform.DefaultWorkspace) {
+	case b.Suffix != "" && !b.fits(terraform.DefaultWorkspace):
 		return errors.Errorf("cannot use the secret_suffix %.100q of the kubernetes backend: it takes %s", b.Suffix, kubernetesNames)
+	case terraform.LacksRight(err):
+		return errors.Errorf("%w: %s", err, grantRights)
 	}
 
 	remedy := ""
@@ -117,6 +116,9 @@ func (r *Runner) explainInit(err error) error {
 	return errors.Errorf("%w. This is %s, which each init reads%s", err, r.describeState(terraform.DefaultWorkspace), remedy)
 }
 
+// grantRights is what a person can do about a right that the kubernetes backend lacks.
+const grantRights = "grant the provider all rights on Secrets and Leases in that namespace, or set another namespace in the backend of the ProviderConfig"
+
 // explainState adds to the error of a run which state it could not read.
 func (r *Runner) explainState(err error) error {
 	if terraform.IsLocked(err) {
@@ -124,7 +126,11 @@ func (r *Runner) explainState(err error) error {
 	}
 
 	remedy := ""
-	if terraform.HasOtherEncryption(err) {
+
+	switch {
+	case terraform.LacksRight(err):
+		remedy = ": " + grantRights
+	case terraform.HasOtherEncryption(err):
 		remedy = ": the state encryption of the module needs the method that the state was written with, as its fallback"
 	}
 
@@ -187,15 +193,13 @@ func (r *Runner) withInit(ctx context.Context, run func() error) error {
 // subdirectory matches the part of an address of a module that selects a directory, unless it is a pattern.
 var subdirectory = regexp.MustCompile(`[^:/]//([^?*\[]+)(?:\?|$)`)
 
-// explainModule adds the remedy to the error of a run whose inline module is JSON without the format, or that misses a
+// explainModule adds the remedy to the error of a run whose inline module is something else, or that misses a
 // file or a directory above the module, such as "../common", if only a directory of what was downloaded is the module.
 func (r *Runner) explainModule(err error) error {
 	p := r.Inputs.parameters
 
-	// Nothing in HCL begins in this way.
-	if err != nil && p.Source == commonv1beta1.ModuleSourceInline && ptr.Deref(p.InlineFormat, commonv1beta1.FileFormatHCL) == commonv1beta1.FileFormatHCL &&
-		strings.HasPrefix(strings.TrimSpace(p.Module), "{") {
-		return errors.Errorf("%w: the module begins like JSON: set spec.forProvider.inlineFormat to JSON, or correct it", err)
+	if mistaken := module.Mistaken(p); err != nil && mistaken != "" {
+		return errors.Errorf("%w: %s", err, mistaken)
 	}
 
 	m := subdirectory.FindStringSubmatch(p.Module)

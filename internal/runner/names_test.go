@@ -176,6 +176,12 @@ func TestStateOfInit(t *testing.T) {
 			want:    where + ", which each init reads",
 			without: "encryption",
 		},
+		"Forbidden": {
+			reason:  "The state that init reads has a name that no person has chosen.",
+			answer:  recordsKubernetes("shared") + "\n" + fails("Error loading state: leases.coordination.k8s.io is forbidden: User sa cannot create resource leases"),
+			want:    ": grant the provider all rights on Secrets and Leases in that namespace, or set another namespace in the backend of the ProviderConfig",
+			without: "default",
+		},
 		"Suffix": {
 			reason: "A suffix that no Secret can have makes all states fail.",
 			answer: recordsKubernetes("Team_A") + "\n" + fails("Error loading state: the secret name tfstate-default-Team_A is invalid"),

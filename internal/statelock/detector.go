@@ -63,7 +63,7 @@ func (d Detector) Who() string {
 // predecessor does not, because an instance of another cluster that uses the state may have the same
 // host. Without a record, as after the loss of a disk, the age of the lock has to prove it.
 func (d Detector) WhyKept(ws client.Object, l terraform.Lock, now time.Time) (why string, removal time.Time) {
-	const stranger = "it was not left behind by a dead instance of this provider"
+	const stranger = "its holder may be alive: no dead instance of this provider has made it"
 
 	p, host := d.Predecessors(ws), l.Host()
 
@@ -146,7 +146,7 @@ func (e LockedError) Error() string {
 
 	operation := strings.ToLower(strings.TrimPrefix(e.Lock.Operation, "OperationType"))
 
-	return fmt.Sprintf("the state is locked by %s since %s, for %s (lock ID %s): it is left alone, because %s. If nobody holds it any more, %s",
+	return fmt.Sprintf("the state is locked by %s since %s, for %s (lock ID %s): it is left alone, because %s. If nothing holds it any more, %s",
 		e.Lock.Who, created, operation, e.Lock.ID, e.Why, remedy)
 }
 

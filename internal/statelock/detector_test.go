@@ -23,7 +23,7 @@ func TestWhyKept(t *testing.T) {
 
 	const (
 		here, there = "host-0", "host-1"
-		stranger    = "it was not left behind"
+		stranger    = "its holder may be alive"
 		noRecord    = "no record of a run"
 		longest     = time.Hour
 	)

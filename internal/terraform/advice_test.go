@@ -19,6 +19,10 @@ func TestAdvice(t *testing.T) {
 			cli:  "The root module input variable \"region\" is not set, and has no default value. Use a -var or -var-file command line argument to provide a value for this variable.",
 			here: `The root module input variable "region" is not set, and has no default value: set region in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_region.`,
 		},
+		"Value": {
+			cli:  "The given value is not suitable for var.replicas declared at main.tf:4,1-20: a number is required.",
+			here: "The value of replicas is not suitable: a number is required. Correct replicas in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_replicas",
+		},
 		"Version": {
 			cli:  "This configuration does not support Terraform version 1.5.7. To proceed, either choose another supported Terraform version or\nupdate this version constraint. Version constraints are normally set for good reason, so updating the constraint may lead to other errors or unexpected behavior.",
 			here: "This configuration does not support Terraform version 1.5.7. Update this version constraint, or run the provider with another version of the CLI",

@@ -38,6 +38,9 @@ func IsStateRefused(err error) bool {
 		saidOfState(err, "is forbidden:", "HTTP error: 401", "HTTP error: 403", "AccessDenied", "StatusCode: 403")
 }
 
+// LacksRight reports whether a backend of type kubernetes lacks a right in the namespace of its states.
+func LacksRight(err error) bool { return saidOfState(err, "is forbidden: User ") }
+
 // saidOfState reports whether a run has failed with one of the texts, and not because of an object of the
 // module. Terraform prints no diagnostics for state pull and state push.
 func saidOfState(err error, texts ...string) bool {

@@ -83,7 +83,7 @@ func lost(had commonv1beta1.StateSummary, found Found) string {
 	// After an apply, the status has the serial from before it, and the number of resources from after
 	// it. If these numbers differ, the apply has raised the serial.
 	case found.Lineage == had.Lineage && found.Serial == had.Serial && found.Resources != had.Resources:
-		return fmt.Sprintf("is an old copy: expected %d resources and a serial after %d of lineage %s, found %d", had.Resources, had.Serial, had.Lineage, found.Resources)
+		return fmt.Sprintf("is an old copy: expected %s and a serial after %d of lineage %s, found %d", Resources(had.Resources), had.Serial, had.Lineage, found.Resources)
 	default:
 		return ""
 	}
@@ -94,5 +94,14 @@ func describeState(s commonv1beta1.StateSummary) string {
 		return "the one that it was created with"
 	}
 
-	return fmt.Sprintf("lineage %s (serial %d, %d resources)", s.Lineage, s.Serial, s.Resources)
+	return fmt.Sprintf("lineage %s (serial %d, %s)", s.Lineage, s.Serial, Resources(s.Resources))
+}
+
+// Resources returns a number of resources for messages.
+func Resources(n int) string {
+	if n == 1 {
+		return "1 resource"
+	}
+
+	return fmt.Sprintf("%d resources", n)
 }

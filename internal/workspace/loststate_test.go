@@ -62,7 +62,7 @@ func TestLost(t *testing.T) {
 			reason: "It is the state of another Workspace.",
 			had:    had,
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x", Serial: 9, Resources: 1}},
-			want:   "is another one: expected lineage l (serial 3, 2 resources), found lineage x (serial 9, 1 resources)",
+			want:   "is another one: expected lineage l (serial 3, 2 resources), found lineage x (serial 9, 1 resource)",
 		},
 		"AnotherEmpty": {
 			reason: "Some backends make a new state when they are read.",
@@ -140,7 +140,7 @@ func TestLost(t *testing.T) {
 			had:    &commonv1beta1.StateSummary{Lineage: "l", Serial: 7},
 			opts:   []option{began(0)},
 			found:  Found{OtherDisk: true},
-			want:   "is gone: expected lineage l (serial 7, 1 resources), found none",
+			want:   "is gone: expected lineage l (serial 7, 1 resource), found none",
 		},
 		"DestroyedThere": {
 			reason: "The creation succeeded there, and destroyed resources are no longer there.",

@@ -177,7 +177,7 @@ func TestStateWithoutLineage(t *testing.T) {
 		states.mu.Unlock()
 
 		c.request(t, ws)
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "the plan would destroy 1 resources (terraform_data.found)")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "the plan would destroy 1 resource (terraform_data.found)")
 
 		if done := e.lines(); len(done) > 0 {
 			t.Errorf("want nothing to be created, got %q", done)

@@ -167,7 +167,7 @@ resource "terraform_data" "first" {
 					t.Errorf("%s\nwant one resource in the status, got %+v", tc.reason, s)
 				}
 
-				expectEvent(t, c, ws, "AppliedChanges", "Failed after ", ": 1 added, 0 changed, 0 destroyed")
+				expectEvent(t, c, ws, "AppliedChanges", "Failed: 1 added, 0 changed, 0 destroyed: create ")
 
 				c.remove(t, ws)
 				expectGone(t, c, ws)

@@ -104,6 +104,7 @@ func TestManagementPolicies(t *testing.T) {
 		expectCondition(t, c, ws, "Drifted", corev1.ConditionTrue, "only outputs change: greeting; not applied: spec.managementPolicies does not contain Update")
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionTrue)
 		expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
+		expectEvent(t, c, ws, "PlannedChanges", "not applied: spec.managementPolicies does not contain Update")
 		expectRuns(t, i, ws, "init", "plan", "apply", "plan")
 
 		c.remove(t, ws)

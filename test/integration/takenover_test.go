@@ -64,14 +64,14 @@ func TestTakenOver(t *testing.T) {
 		expectGone(t, c, first)
 
 		c.annotate(t, second, requestedAt, "first")
-		expectCondition(t, c, second, xpv2.TypeSynced, corev1.ConditionFalse, "the plan would destroy 1 resources (terraform_data.evidence)", acceptTakenOverState+"=")
+		expectCondition(t, c, second, xpv2.TypeSynced, corev1.ConditionFalse, "the plan would destroy 1 resource (terraform_data.evidence)", acceptTakenOverState+"=")
 
 		lineage := expectRemembered(t, c, second)
-		expectCondition(t, c, second, stateTakenOver, corev1.ConditionTrue, lineage, "1 resources")
-		expectEvent(t, c, second, "TookOverState", lineage, "1 resources")
+		expectCondition(t, c, second, stateTakenOver, corev1.ConditionTrue, lineage, "1 resource")
+		expectEvent(t, c, second, "TookOverState", lineage, "1 resource")
 
 		c.remove(t, second)
-		expectCondition(t, c, second, xpv2.TypeSynced, corev1.ConditionFalse, "the deletion would destroy 1 resources", "set spec.managementPolicies to", acceptTakenOverState+"="+lineage)
+		expectCondition(t, c, second, xpv2.TypeSynced, corev1.ConditionFalse, "the deletion would destroy 1 resource", "set spec.managementPolicies to", acceptTakenOverState+"="+lineage)
 
 		c.changePolicies(t, second, policyNoDelete())
 		expectGone(t, c, second)
@@ -80,7 +80,7 @@ func TestTakenOver(t *testing.T) {
 
 		third := newTwin(first, two, theirs...)
 		c.create(t, third)
-		expectCondition(t, c, third, xpv2.TypeSynced, corev1.ConditionFalse, "the plan would destroy 1 resources")
+		expectCondition(t, c, third, xpv2.TypeSynced, corev1.ConditionFalse, "the plan would destroy 1 resource")
 		expectDone(t, e, "created")
 
 		c.acceptTakenOver(t, third)
@@ -132,7 +132,7 @@ func TestTwoClusters(t *testing.T) {
 
 		// An edit is not enough to destroy what the other cluster uses.
 		c.changeModule(t, ws, replacingModule(t))
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "the plan would destroy 1 resources (terraform_data.evidence)")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "the plan would destroy 1 resource (terraform_data.evidence)")
 		expectDone(t, e, "created")
 
 		// One that destroys nothing is applied. Then the Workspace is like any other.

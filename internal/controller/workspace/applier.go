@@ -186,7 +186,10 @@ func (a *applier) Update(ctx context.Context, ws workspace.Workspace) (managed.E
 
 	o, err := a.apply(ctx, ws)
 	if err != nil {
-		applyFailed(ws)
+		// An apply that found the state locked has changed nothing.
+		if !terraform.IsLocked(err) {
+			applyFailed(ws)
+		}
 
 		return managed.ExternalUpdate{}, a.failed(ws, err)
 	}

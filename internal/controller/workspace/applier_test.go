@@ -260,6 +260,14 @@ func TestUpdate(t *testing.T) {
 			change: func(r *attempt) { r.runner.applyErr = errors.New("boom") },
 			want:   outcome{ran: []string{"apply"}, err: "boom", ready: xpv2.ReasonUnavailable, lineage: ownLineage},
 		},
+		"Locked": {
+			reason: "Nothing was applied.",
+			ws:     with(owner, readyFor(1)),
+			plan:   changes(),
+			prior:  ownState(),
+			change: func(r *attempt) { r.runner.applyErr = lockedBy("alice@laptop", time.Now()) },
+			want:   outcome{ran: []string{"apply"}, err: "left alone", ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
 		"Lost": {
 			reason: "The state was deleted after the plan.",
 			ws:     with(owner, readyFor(1)),

@@ -145,14 +145,15 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 			Metrics:             r.counts,
 			ServedByOtherBefore: func(client.Object) bool { return false },
 		},
-		kube:    kube,
-		live:    kube,
-		now:     time.Now,
-		policy:  policy,
-		records: records,
-		slots:   schedule.NewSlots(1, records, func(int, int) {}, func(time.Duration) {}),
-		log:     logging.NewNopLogger(),
-		name:    "test",
+		kube:     kube,
+		live:     kube,
+		now:      time.Now,
+		policy:   policy,
+		records:  records,
+		slots:    schedule.NewSlots(1, records, func(int, int) {}, func(time.Duration) {}),
+		log:      logging.NewNopLogger(),
+		recorder: r.events,
+		name:     "test",
 	}
 	r.external = newExternal(&pass{connector: c, recorder: r.events, secrets: redact.New([]byte("sesame-sesame"))}, r.runner)
 

@@ -283,7 +283,7 @@ func TestWhyLocked(t *testing.T) {
 			reason: "Its holder may be alive.",
 			users:  []string{name},
 			who:    "alice@laptop",
-			want:   "it was not left behind by a dead instance of this provider",
+			want:   "its holder may be alive: no dead instance of this provider has made it",
 		},
 		"Shared": {
 			reason: "Another Workspace works with the state and may hold the lock.",
@@ -329,9 +329,9 @@ func TestLockedError(t *testing.T) {
 		t.Fatal("the lock is not known")
 	}
 
-	err := statelock.LockedError{Err: inner, Lock: l, Why: "it was not left behind by a dead instance of this provider"}
+	err := statelock.LockedError{Err: inner, Lock: l, Why: "its holder may be alive: no dead instance of this provider has made it"}
 
-	const want = "the state is locked by alice@laptop since 2026-01-02T03:04:05Z, for apply (lock ID 1): it is left alone, because it was not left behind by a dead instance of this provider. If nobody holds it any more, remove it with the command force-unlock of the CLI and the same backend"
+	const want = "the state is locked by alice@laptop since 2026-01-02T03:04:05Z, for apply (lock ID 1): it is left alone, because its holder may be alive: no dead instance of this provider has made it. If nothing holds it any more, remove it with the command force-unlock of the CLI and the same backend"
 
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("Error(): -want, +got:\n%s", diff)
@@ -342,7 +342,7 @@ func TestLockedError(t *testing.T) {
 	}
 
 	err.Lease = "ns/lock-tfstate-ws"
-	if got := err.Error(); !strings.HasSuffix(got, "If nobody holds it any more, delete the Lease ns/lock-tfstate-ws") {
+	if got := err.Error(); !strings.HasSuffix(got, "If nothing holds it any more, delete the Lease ns/lock-tfstate-ws") {
 		t.Errorf("Error() of the lock on a state in this cluster: got %q", got)
 	}
 

@@ -7,6 +7,7 @@ package workspace
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +18,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -52,6 +54,21 @@ func (c *connector) addFinalizer(ctx context.Context, o resource.Object) error {
 	}
 
 	meta.AddFinalizer(o, managed.FinalizerName)
+
+	return nil
+}
+
+// removeFinalizer is the end of a deletion. It records an Event if the deletion leaves the infrastructure behind:
+// the managed reconciler calls no Delete then, so that nothing else says so.
+func (c *connector) removeFinalizer(ctx context.Context, o resource.Object) error {
+	if err := resource.NewAPIFinalizer(c.kube, managed.FinalizerName).RemoveFinalizer(ctx, o); err != nil {
+		return err
+	}
+
+	if ws, ok := o.(workspace.Workspace); ok && !workspace.MayDelete(ws) && workspace.Remembered(ws).Resources > 0 {
+		c.recorder.Event(ws, event.Normal(reasonStateKept, fmt.Sprintf("Nothing is destroyed, as spec.managementPolicies or spec.deletionPolicy says: %s stay, and their state in the Terraform workspace %q",
+			workspace.Resources(workspace.Remembered(ws).Resources), workspace.TerraformWorkspace(ws))))
+	}
 
 	return nil
 }

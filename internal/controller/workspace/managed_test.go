@@ -77,6 +77,40 @@ func TestAddFinalizer(t *testing.T) {
 	}
 }
 
+// TestRemoveFinalizer ensures that a deletion that leaves the infrastructure behind says so.
+func TestRemoveFinalizer(t *testing.T) {
+	t.Parallel()
+
+	orphan := func(ws *clusterv1beta1.Workspace) { ws.SetDeletionPolicy(xpv2.DeletionOrphan) }
+	kept := []string{"KeptState"}
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		want   []string
+	}{
+		"Destroyed": {reason: "Delete has recorded what it did.", ws: with(owner, deleted)},
+		"Orphaned":  {reason: "The deletion policy keeps it.", ws: with(owner, deleted, orphan), want: kept},
+		"NoDelete":  {reason: "The management policies keep it.", ws: with(owner, deleted, policies(xpv2.ManagementActionObserve)), want: kept},
+		"Nothing":   {reason: "There is nothing to keep.", ws: with(deleted, orphan)},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, tc.ws)
+			if err := r.removeFinalizer(t.Context(), r.ws); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, r.events.reasons); diff != "" {
+				t.Errorf("\n%s\nEvents: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestInitialize ensures that the external name of a Workspace without one is written at once,
 // unless the write with the finalizer follows.
 func TestInitialize(t *testing.T) {

@@ -90,7 +90,12 @@ func (pl *planner) observe(ctx context.Context, ws workspace.Workspace) (managed
 	// A creation follows at once. Its condition and its Event have the same list.
 	creates := !o.Exists && !nothingFollows(ws, o.Exists)
 	if o.Plan != nil && isNews(ws, o.Plan) && !creates {
-		pl.recorder.Event(ws, event.Normal(reasonPlanned, "Plan: "+describe(o.Plan)))
+		text := "Plan: " + describe(o.Plan)
+		if o.Exists && !workspace.MayUpdate(ws) {
+			text += notApplied
+		}
+
+		pl.recorder.Event(ws, event.Normal(reasonPlanned, text))
 	}
 
 	return pl.report(ctx, ws, o)

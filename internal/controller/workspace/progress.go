@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
@@ -34,6 +35,7 @@ type progress struct {
 
 	mu   sync.Mutex
 	done map[string]int // The number of finished steps, by action.
+	last []string       // Those steps, in their order, up to maxSteps.
 
 	// running are the resources that were begun and are not done, oldest first.
 	running []terraform.Progress
@@ -43,6 +45,13 @@ type progress struct {
 type progressCLI interface {
 	Background() []string
 }
+
+// maxSteps is the number of finished steps that an Event names, and maxAddress the length of each address in
+// bytes, as in the summary of a plan.
+const (
+	maxSteps   = 20
+	maxAddress = 256
+)
 
 // maxBackground is the number of programs in the background that an Event names.
 const maxBackground = 3
@@ -55,7 +64,7 @@ const maxBackground = 3
 // one of the managed reconciler for this step. A run that failed in the middle has one of its own: neither the
 // plan nor the error says what it has done.
 func (ps *pass) withProgress(ws workspace.Workspace, cli progressCLI, p *progress, run func(report func(terraform.Progress)) error) (done string, err error) {
-	p.start, p.done, p.running = time.Now(), map[string]int{}, nil
+	p.start, p.done, p.last, p.running = time.Now(), map[string]int{}, nil, nil
 
 	due, ended := time.NewTicker(progressInterval), make(chan struct{})
 	// The run may write to the object.
@@ -85,7 +94,7 @@ func (ps *pass) withProgress(ws workspace.Workspace, cli progressCLI, p *progres
 	}
 
 	if err != nil && len(p.done) > 0 {
-		ps.recorder.Event(ws, event.Normal(reasonApplied, done))
+		ps.recorder.Event(ws, event.Warning(reasonApplied, errors.New(done)))
 	}
 
 	return done, err
@@ -102,8 +111,14 @@ func (p *progress) report(e terraform.Progress) {
 		p.running = slices.DeleteFunc(p.running, func(r terraform.Progress) bool { return r.Address == e.Address })
 	}
 
-	if e.Event == "apply_complete" {
-		p.done[e.Action]++
+	if e.Event != "apply_complete" {
+		return
+	}
+
+	p.done[e.Action]++
+
+	if len(p.last) < maxSteps {
+		p.last = append(p.last, e.Action+" "+terraform.Truncate(e.Address, maxAddress))
 	}
 }
 
@@ -148,14 +163,33 @@ func (p *progress) result(err error) string {
 
 	switch {
 	case err != nil:
-		return fmt.Sprintf("Failed after %s: %s", took, text)
+		// Without its duration, so that Events of equal attempts are one.
+		return fmt.Sprintf("Failed: %s%s", text, p.steps())
 	case p.destroys:
-		return fmt.Sprintf("Destroyed in %s: %d destroyed", took, p.done["delete"])
+		return fmt.Sprintf("Destroyed in %s: %d destroyed%s", took, p.done["delete"], p.steps())
 	case len(p.done) == 0 && len(p.outputs) > 0:
 		return fmt.Sprintf("Applied in %s: only outputs changed: %s", took, strings.Join(p.outputs, ", "))
 	default:
 		return fmt.Sprintf("Applied in %s: %s", took, text)
 	}
+}
+
+// steps returns the finished steps, for a run whose plan does not tell them: a destroy, or one that failed.
+func (p *progress) steps() string {
+	if len(p.last) == 0 {
+		return ""
+	}
+
+	text, more := ": "+strings.Join(p.last, ", "), -len(p.last)
+	for _, n := range p.done {
+		more += n
+	}
+
+	if more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+
+	return text
 }
 
 // spell returns a duration with two digits, or in seconds.

@@ -81,8 +81,8 @@ func TestProgress(t *testing.T) {
 			reason: "What a failed run has done is told.",
 			steps:  []step{say("apply_start", "a.b", 0), say("apply_complete", "a.b", 1250*time.Millisecond), say("apply_start", "c.d", 0), say("apply_errored", "c.d", 0)},
 			err:    errors.New("boom"),
-			want:   []string{"AppliedChanges: Failed after 1.2 s: 1 added, 0 changed, 0 destroyed"},
-			result: "Failed after 1.2 s: 1 added, 0 changed, 0 destroyed",
+			want:   []string{"AppliedChanges: Failed: 1 added, 0 changed, 0 destroyed: create a.b"},
+			result: "Failed: 1 added, 0 changed, 0 destroyed: create a.b",
 		},
 		"Background": {
 			reason:     "The run may wait for other programs than the CLI.",

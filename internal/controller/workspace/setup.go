@@ -156,7 +156,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		managed.WithInitializers(managed.InitializerFn(c.initialize)),
 		managed.WithFinalizer(resource.FinalizerFns{
 			AddFinalizerFn:    c.addFinalizer,
-			RemoveFinalizerFn: resource.NewAPIFinalizer(c.kube, managed.FinalizerName).RemoveFinalizer,
+			RemoveFinalizerFn: c.removeFinalizer,
 		}),
 		managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(c.updateCriticalAnnotations)),
 		// A plan reads the current state. A Workspace that was just created can be deleted without

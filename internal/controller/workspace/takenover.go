@@ -30,9 +30,9 @@ const (
 
 // describeTakenOver says what the Workspace has taken over, and what that means.
 func describeTakenOver(ws workspace.Workspace, found *terraform.State) string {
-	return fmt.Sprintf("The state of Terraform workspace %q, with lineage %s and %d resources, was there before and is taken over. "+
+	return fmt.Sprintf("The state of Terraform workspace %q, with lineage %s and %s, was there before and is taken over. "+
 		"Until a plan is applied that destroys nothing, these resources are destroyed only with the annotation %s=%s",
-		workspace.TerraformWorkspace(ws), found.Lineage, found.Managed, workspace.AcceptTakenOverStateAnnotationKey, found.Lineage)
+		workspace.TerraformWorkspace(ws), found.Lineage, workspace.Resources(found.Managed), workspace.AcceptTakenOverStateAnnotationKey, found.Lineage)
 }
 
 // settle records that the Workspace may destroy what it has taken over, if it has taken over anything.
@@ -55,7 +55,7 @@ func (a *applier) keepsTakenOver(ws workspace.Workspace, p *terraform.Plan) erro
 	case p.NoSummary || !a.cli.AppliesPlan():
 		return takenOverError(ws, lineage, "what the apply would destroy is not known before", "Accept it")
 	case p.Summary.Destroy > 0:
-		return takenOverError(ws, lineage, fmt.Sprintf("the plan would destroy %d resources%s", p.Summary.Destroy, nameDestroyed(p)),
+		return takenOverError(ws, lineage, fmt.Sprintf("the plan would destroy %s%s", workspace.Resources(p.Summary.Destroy), nameDestroyed(p)),
 			"Correct spec.forProvider so that the plan keeps them, or accept it")
 	default:
 		return nil
@@ -81,7 +81,7 @@ func deletesTakenOver(ws workspace.Workspace, found *terraform.State) error {
 		return nil
 	}
 
-	return takenOverError(ws, found.Lineage, fmt.Sprintf("the deletion would destroy %d resources", found.Managed),
+	return takenOverError(ws, found.Lineage, "the deletion would destroy "+workspace.Resources(found.Managed),
 		"To leave the infrastructure and its state behind, "+howToOrphan(ws)+". Or accept it")
 }
 
