@@ -13,8 +13,10 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -280,6 +282,43 @@ func TestOtherLeaseNamespace(t *testing.T) {
 	c.request(t, ws)
 	expectServedBy(t, b, ws)
 	expectClaimed(t, c, ws, leaseName+"-"+shard)
+}
+
+// TestGoneLeaseNamespace deletes the namespace in which an instance that has ended had its Leases. Nobody can write
+// there that its session has ended.
+func TestGoneLeaseNamespace(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	gone := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: unique("gone")}}
+	c.create(t, gone)
+
+	a := startInstance(t, c, withShard(shard), withNamespace(gone.GetName()), withShortLease())
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "gone"))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	expectReady(t, c, ws)
+	a.stop(t)
+
+	// The controller of namespaces does this.
+	if err := c.kube.DeleteAllOf(t.Context(), &coordinationv1.Lease{}, client.InNamespace(gone.GetName())); err != nil {
+		t.Fatal(err)
+	}
+
+	c.remove(t, gone)
+	c.get(t, gone)
+
+	gone.Spec.Finalizers = nil
+	if err := c.kube.SubResource("finalize").Update(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+
+	expectGone(t, c, gone)
+
+	b := startInstance(t, c, withShard(shard), withShortLease())
+	c.request(t, ws)
+	expectServedBy(t, b, ws)
+	expectReady(t, c, ws)
 }
 
 // testUnshardedOutage takes the API server away from an unsharded instance in the middle of an

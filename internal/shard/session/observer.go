@@ -227,14 +227,36 @@ func (o *Observer) expire(ctx context.Context, key client.ObjectKey) error {
 		holder = cmp.Or(ptr.Deref(l.Spec.HolderIdentity, ""), holder)
 	}
 
-	err := writeEnd(ctx, o.kube, key, l, cmp.Or(holder, key.Name), named.Instance)
-	if err == nil {
+	switch err := writeEnd(ctx, o.kube, key, l, cmp.Or(holder, key.Name), named.Instance); {
+	case err == nil:
 		o.log.Info("Ended a session that was not renewed for its duration", "lease", key, "holder", holder)
-	} else if !kerrors.IsConflict(err) && !kerrors.IsAlreadyExists(err) && !kerrors.IsNotFound(err) {
+	case l == nil && isNamespaceMissing(err):
+		// The end cannot be written, and the session cannot be renewed: its Lease is gone.
+		o.mu.Lock()
+		defer o.mu.Unlock()
+
+		t.ended = true
+		o.ended(key)
+
+		return nil
+	case !kerrors.IsConflict(err) && !kerrors.IsAlreadyExists(err) && !kerrors.IsNotFound(err):
 		return errors.Wrapf(err, "cannot end session %q", key)
 	}
 
 	return o.read(ctx, key)
+}
+
+// isNamespaceMissing says whether an object could not be created because its namespace does not exist. Something
+// between this process and the API server may answer any request with the same code.
+func isNamespaceMissing(err error) bool {
+	status := kerrors.APIStatus(nil)
+	if !kerrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+
+	details := status.Status().Details
+
+	return details != nil && details.Kind == "namespaces"
 }
 
 // awaited returns the sessions that somebody has asked about lately, and that have not ended.

@@ -58,6 +58,22 @@ func observe(t *testing.T, o *Observer) {
 	})
 }
 
+// waitForEnd waits until the end of the session is known, and asks about it from time to time.
+func waitForEnd(t *testing.T, o *Observer, ended <-chan client.ObjectKey, limit time.Duration) {
+	t.Helper()
+
+	for begun := time.Now(); time.Since(begun) < limit; {
+		select {
+		case <-ended:
+			return
+		case <-time.After(15 * time.Second):
+			o.State(t.Context(), ofSession("session"))
+		}
+	}
+
+	t.Fatalf("the session has not ended within %s", limit)
+}
+
 // TestObserver waits for the end of sessions, and is told of it when it is written.
 func TestObserver(t *testing.T) {
 	t.Parallel()
@@ -65,6 +81,9 @@ func TestObserver(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		lease  *coordinationv1.Lease
+
+		// gone says that its namespace does not exist.
+		gone bool
 
 		// released is when the process ends its session.
 		released time.Duration
@@ -74,6 +93,7 @@ func TestObserver(t *testing.T) {
 		"Applying": {reason: "Its process is gone in the middle of an apply.", lease: leaseOf("a", "", 0, 300), want: 5 * time.Minute},
 		"Released": {reason: "Its process has ended it.", lease: leaseOf("a", "", 0, 60), released: 30 * time.Second, want: 30 * time.Second},
 		"Missing":  {reason: "A person has deleted the Lease.", want: 5 * time.Minute},
+		"Gone":     {reason: "A person has deleted the namespace of the Lease.", gone: true, want: 5 * time.Minute},
 	}
 
 	for name, tc := range cases {
@@ -85,6 +105,7 @@ func TestObserver(t *testing.T) {
 					s = newServer(t, labelled(tc.lease.DeepCopy(), "session", "a"))
 				}
 
+				s.gone = tc.gone
 				o, ended := newTestObserver(s), make(chan client.ObjectKey, 1)
 				o.OnEnd(func(key client.ObjectKey) { ended <- key })
 
@@ -104,22 +125,14 @@ func TestObserver(t *testing.T) {
 					}
 				}
 
-				// It is asked about from time to time.
-				for waiting := true; waiting; {
-					select {
-					case <-ended:
-						waiting = false
-					case <-time.After(15 * time.Second):
-						o.State(t.Context(), ofSession("session"))
-					}
-				}
+				waitForEnd(t, o, ended, 2*tc.want)
 
 				if took := time.Since(begun); took < tc.want || took > tc.want+2*o.timing.RetryPeriod {
 					t.Errorf("%s\nwant its end after %s, got %s", tc.reason, tc.want, took)
 				}
 
 				l, err := get(t.Context(), s, client.ObjectKey{Namespace: namespace, Name: "session"})
-				if err != nil || !hasEnded(l) {
+				if err != nil || !tc.gone && !hasEnded(l) {
 					t.Errorf("want the end in the Lease, got %+v, %v", l, err)
 				}
 

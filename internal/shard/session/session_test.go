@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -33,6 +35,9 @@ func testTiming() Timing {
 // A server is an API server with Leases. It can be away, or lose answers.
 type server struct {
 	client.Client
+
+	// gone says that the namespace of the Leases was deleted.
+	gone bool
 
 	mu         sync.Mutex
 	away, lose bool
@@ -70,6 +75,10 @@ func newServer(t *testing.T, leases ...client.Object) *server {
 			return answer(func() error { return c.Get(ctx, key, o, opts...) })
 		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if s.gone {
+				return kerrors.NewNotFound(corev1.Resource("namespaces"), o.GetNamespace())
+			}
+
 			return answer(func() error { return c.Create(ctx, o, opts...) })
 		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
