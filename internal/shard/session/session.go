@@ -111,11 +111,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	}
 
 	l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: s.key.Name}}
-	metav1.SetMetaDataLabel(&l.ObjectMeta, shard.InstanceLabelKey, o.ID.Instance())
-
-	if o.Assignable {
-		metav1.SetMetaDataLabel(&l.ObjectMeta, shard.AssignableLabelKey, "true")
-	}
+	s.label(l)
 
 	l.Spec = coordinationv1.LeaseSpec{
 		HolderIdentity:       &o.Holder,
@@ -231,6 +227,15 @@ func (s *Session) renew(ctx context.Context) (edited bool, err error) {
 	return false, nil
 }
 
+// label sets the labels by which others find the Lease. A person may have removed them.
+func (s *Session) label(l *coordinationv1.Lease) {
+	metav1.SetMetaDataLabel(&l.ObjectMeta, shard.InstanceLabelKey, s.o.ID.Instance())
+
+	if s.o.Assignable {
+		metav1.SetMetaDataLabel(&l.ObjectMeta, shard.AssignableLabelKey, "true")
+	}
+}
+
 // stamp makes a Lease that was read the next one of this session.
 func (s *Session) stamp(l *coordinationv1.Lease, duration time.Duration) {
 	s.mu.Lock()
@@ -241,6 +246,7 @@ func (s *Session) stamp(l *coordinationv1.Lease, duration time.Duration) {
 	l.Spec.LeaseTransitions = new(s.renewals.count + 1)
 	l.Spec.RenewTime = new(metav1.NowMicro())
 	delete(l.Annotations, shard.ReleasedAnnotationKey)
+	s.label(l)
 }
 
 // attempt begins a renewal. Others count from when they see it, and that is later.

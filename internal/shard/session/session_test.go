@@ -139,14 +139,15 @@ func open(t *testing.T) *fixture {
 	f := &fixture{server: newServer(t), fence: &stubFence{begun: time.Now()}}
 
 	s, err := Open(t.Context(), Options{
-		Kube:      f.server,
-		Namespace: namespace,
-		Holder:    "host_1",
-		Timing:    testTiming(),
-		Fence:     f.fence,
-		Record:    func(string) error { return nil },
-		Over:      func(err error) { f.over = append(f.over, err) },
-		Log:       logging.NewNopLogger(),
+		Kube:       f.server,
+		Namespace:  namespace,
+		Holder:     "host_1",
+		Timing:     testTiming(),
+		Fence:      f.fence,
+		Assignable: true,
+		Record:     func(string) error { return nil },
+		Over:       func(err error) { f.over = append(f.over, err) },
+		Log:        logging.NewNopLogger(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -342,6 +343,7 @@ func TestConflicts(t *testing.T) {
 
 				l := f.lease(t)
 				l.Spec.HolderIdentity = new("")
+				l.SetLabels(nil)
 				update(t, f, l)
 			},
 		},
@@ -408,6 +410,10 @@ func TestConflicts(t *testing.T) {
 				}
 
 				l := f.lease(t)
+				if diff := cmp.Diff(map[string]string{shard.InstanceLabelKey: f.o.ID.Instance(), shard.AssignableLabelKey: "true"}, l.GetLabels()); diff != "" && name != "Deleted" {
+					t.Errorf("%s\nlabels of the Lease: -want, +got:\n%s", tc.reason, diff)
+				}
+
 				if diff := cmp.Diff("host_1", l.GetAnnotations()[shard.ReleasedAnnotationKey]); diff != "" || !hasEnded(l) {
 					t.Errorf("%s\nend of the session: -want, +got:\n%s", tc.reason, diff)
 				}
