@@ -344,18 +344,32 @@ func testUnshardedOutage(t *testing.T, c *cluster) {
 		return nil
 	})
 
+	// Its Lease of the leader election expires after 8 seconds, and a standby would take it.
+	standby := startInstance(t, c, withNamespace(ns), withShortLease(), withArgs("--lease-apply-duration=60s"))
+
+	elected := expectLeaseHeld(t, c, ns, leaseName)
+
 	p.become(refuseAll)
 	eventually(t, func() error {
-		if since := time.Since(l.Spec.RenewTime.Time); since < 6*time.Second {
+		c.get(t, l)
+
+		if since := time.Since(l.Spec.RenewTime.Time); since < 14*time.Second {
 			return errors.Errorf("the session was renewed %s ago", since)
 		}
 
 		return nil
 	})
 	p.become(transparent)
+
+	if have := expectLeaseHeld(t, c, ns, leaseName); have != elected {
+		t.Fatalf("want %q to be elected as before, got %q", elected, have)
+	}
+
 	e.write(t, "gate", "")
 	expectReady(t, c, ws)
 	expectDone(t, e, "created")
+	expectNotServedBy(t, standby, ws)
+	standby.stop(t)
 
 	// It is idle now, and does not end.
 	expectIdle(t, i, namespacedScope)

@@ -137,7 +137,7 @@ func (e *Election) Open(ctx context.Context, session string) error {
 	key, waitsFor := client.ObjectKey{Namespace: e.Namespace, Name: e.ID.LeaseName()}, ""
 
 	ended := func(last string) bool {
-		dead := e.Observer.State(ctx, commonv1beta1.Claim{Namespace: e.Namespace, Lease: last, Instance: e.ID.Instance()}) == Dead
+		dead := e.hasEnded(ctx, last)
 		if !dead && last != waitsFor {
 			waitsFor = last
 			e.Log.Info("Waiting for the session of the previous instance to end, or to expire", "lease", last)
@@ -174,6 +174,27 @@ func (e *Election) Open(ctx context.Context, session string) error {
 
 		return true, nil
 	})
+}
+
+// hasEnded says whether a session that worked before has ended.
+func (e *Election) hasEnded(ctx context.Context, session string) bool {
+	ctx, cancel := context.WithTimeout(ctx, e.Timing.request())
+	defer cancel()
+
+	return e.Observer.State(ctx, commonv1beta1.Claim{Namespace: e.Namespace, Lease: session, Instance: e.ID.Instance()}) == Dead
+}
+
+// awaits returns the session that has to end before this replica may take the Lease, or "" if it holds it.
+func (e *Election) awaits(l *coordinationv1.Lease) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	last := l.GetAnnotations()[shard.SessionAnnotationKey]
+	if e.holder == e.Identity || last == e.opened {
+		return ""
+	}
+
+	return last
 }
 
 // Decided returns an error if it is not known yet which replica works.
@@ -254,7 +275,14 @@ func (c *electionLeases) Create(ctx context.Context, l *coordinationv1.Lease, o 
 	return c.followed(c.LeaseInterface.Create(ctx, l, o))
 }
 
+// Update renews the Lease, or takes it. It is not taken before the session that it names has ended. In an outage of the API
+// server the Lease expires, but an apply of its holder may go on for longer. If another replica were elected, the holder
+// would interrupt it.
 func (c *electionLeases) Update(ctx context.Context, l *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	if last := c.election.awaits(l); last != "" && !c.election.hasEnded(ctx, last) {
+		return nil, errors.Errorf("session %q has not ended", last)
+	}
+
 	return c.followed(c.LeaseInterface.Update(ctx, l, o))
 }
 
