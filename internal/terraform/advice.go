@@ -30,7 +30,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`(?:[,:;] (?:please )?run| To make the initial dependency selections that will initialize the dependency lock file, run:) "?` + eitherCLI + ` init(?: to ensure all providers are correctly installed|")?`), ""},
 	{
 		regexp.MustCompile(`If you wish to attempt automatic migration of the state, use "` + eitherCLI + ` init -migrate-state"\. If you wish to store the current configuration with no changes to the state, use "` + eitherCLI + ` init -reconfigure"`),
-		`Restore the old backend. Or copy the state to the new one, and set spec.forProvider.initArgs to ["-reconfigure"] until the Workspace is Synced`,
+		`Restore the old backend, in the ProviderConfig or the module. Or copy the state to the new one, and set spec.forProvider.initArgs to ["-reconfigure"] until the Workspace is Synced`,
 	},
 	{regexp.MustCompile(`Can't ask approval for state migration when interactive input is disabled\.|Error asking for state migration action: input is disabled`), "init does not copy the state to the new backend"},
 	{regexp.MustCompile(`^(?:If non-interactive operation is desired, consider adding the "-force-copy" option\. Otherwise, p|P)lease remove the "-input=false" option and try again\.$`), ""},

@@ -62,7 +62,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"Backend": {
 			cli:  "which may require migrating existing state.\n\nIf you wish to attempt automatic migration of the state, use \"terraform init -migrate-state\".\nIf you wish to store the current configuration with no changes to the state, use \"terraform init -reconfigure\".",
-			here: `which may require migrating existing state. Restore the old backend. Or copy the state to the new one, and set spec.forProvider.initArgs to ["-reconfigure"] until the Workspace is Synced.`,
+			here: `which may require migrating existing state. Restore the old backend, in the ProviderConfig or the module. Or copy the state to the new one, and set spec.forProvider.initArgs to ["-reconfigure"] until the Workspace is Synced.`,
 		},
 		"Login": {
 			cli:  "Run the following command to generate a token for app.terraform.io:\n    terraform login",

@@ -4,7 +4,10 @@
 
 package terraform
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 const opInit = "init"
 
@@ -23,7 +26,12 @@ type InitOptions struct {
 
 // Init initializes the directory: backend, modules, providers. The result fits any workspace.
 func (c *CLI) Init(ctx context.Context, ws Workspace, o InitOptions) error {
-	ws.forgetSelection()
+	ws.forget(selection)
+
+	// With -reconfigure, both CLIs keep the backend of the record if there is none any more, and make no plan then.
+	if o.Reconfigure || slices.Contains(o.Args, "-reconfigure") {
+		ws.forget(backendRecord)
+	}
 
 	return c.runLogged(ctx, ws, initCommand(o))
 }

@@ -105,6 +105,35 @@ func TestInitOfNewBackend(t *testing.T) {
 	})
 }
 
+// TestInitWithoutBackend removes the backend of a directory. The refusal names the way out, which works.
+func TestInitWithoutBackend(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{
+			"main.tf":    `output "a" { value = 1 }`,
+			"backend.tf": "terraform {\n  backend \"local\" {\n    path = \"there\"\n  }\n}\n",
+		})
+		if err := c.Init(t.Context(), ws, InitOptions{}); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := os.Remove(filepath.Join(ws.Dir, "backend.tf")); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := c.Init(t.Context(), ws, InitOptions{}); !IsBackendChange(err) || !strings.Contains(err.Error(), `["-reconfigure"]`) {
+			t.Errorf("want the refusal to leave the state behind, got %v", err)
+		}
+
+		if err := c.Init(t.Context(), ws, InitOptions{Args: []string{"-reconfigure"}}); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(t.TempDir(), "plan")}); err != nil {
+			t.Errorf("want a plan without the backend, got %v", err)
+		}
+	})
+}
+
 func TestInitForgetsTheSelection(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
 		ws := newWorkspace(t, map[string]string{

@@ -59,9 +59,14 @@ func (ws Workspace) redacted(text string) string {
 
 func (ws Workspace) name() string { return cmp.Or(ws.Name, DefaultWorkspace) }
 
-// forgetSelection drops the selection of a workspace in this directory: it would apply to runs without
-// TF_WORKSPACE, and a selected workspace cannot be deleted. If that fails, the next run reports it.
-func (ws Workspace) forgetSelection() {
+// Records of init below .terraform. A selected workspace would apply to runs without TF_WORKSPACE, and cannot be deleted.
+const (
+	selection     = "environment"
+	backendRecord = "terraform.tfstate"
+)
+
+// forget drops a record of init. If that fails, the next run reports it.
+func (ws Workspace) forget(name string) {
 	// A Root is necessary, because the module decides where .terraform points to.
 	root, err := os.OpenRoot(ws.Dir)
 	if err != nil {
@@ -69,7 +74,7 @@ func (ws Workspace) forgetSelection() {
 	}
 	defer root.Close() //nolint:errcheck // Nothing was written.
 
-	_ = root.Remove(".terraform/environment")
+	_ = root.Remove(".terraform/" + name)
 }
 
 // Environ returns the environment of a run, sorted: base, then variables with which the CLI neither asks
@@ -100,7 +105,7 @@ func (c *CLI) DeleteWorkspace(ctx context.Context, ws Workspace, args ...string)
 		return nil
 	}
 
-	ws.forgetSelection()
+	ws.forget(selection)
 
 	err := c.runLogged(ctx, ws, deleteWorkspaceCommand(ws.name(), args))
 	if noWorkspace(err, ws.name()) {

@@ -86,7 +86,7 @@ func TestForgetSelection(t *testing.T) {
 
 	ws := Workspace{Dir: t.TempDir()}
 	filesystem.Write(t, ws.Dir, map[string]string{".terraform": "-> " + outside})
-	ws.forgetSelection()
+	ws.forget(selection)
 
 	if _, err := os.Stat(filepath.Join(outside, "environment")); err != nil {
 		t.Errorf("want the file elsewhere to stay, got %v", err)
