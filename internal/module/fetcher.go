@@ -273,7 +273,7 @@ func checkEntrypoint(r Request, entrypoint string) error {
 		return err
 	}
 
-	return errors.Errorf("%w; it has some in %s", err, strings.Join(have[:min(len(have), maxEntrypoints)], ", "))
+	return errors.Errorf("%w; the directories with a configuration: %s", err, strings.Join(have[:min(len(have), maxEntrypoints)], ", "))
 }
 
 // maxEntrypoints is the largest number of directories that an error names.

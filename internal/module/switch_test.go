@@ -42,7 +42,7 @@ func TestStateSurvives(t *testing.T) {
 
 	// The remains of a directory that was deleted upstream are not a module.
 	p.request.Parameters.Entrypoint = "gone"
-	if got, want := p.ensureFails(t), `cannot use spec.forProvider.entrypoint "gone": the module has no configuration there`; !strings.Contains(got, want) {
+	if got, want := p.ensureFails(t), `cannot use spec.forProvider.entrypoint "gone": the module has no configuration there, no file *.tf; the directories with a configuration: ., envs/prod`; !strings.Contains(got, want) {
 		t.Errorf("Ensure(...): want error %q, got %q", want, got)
 	}
 

@@ -199,7 +199,7 @@ func (r *Runner) explainModule(err error) error {
 	p := r.Inputs.parameters
 
 	if mistaken := module.Mistaken(p); err != nil && mistaken != "" {
-		return errors.Errorf("%w: %s", err, mistaken)
+		return errors.Errorf("%w (%s)", err, mistaken)
 	}
 
 	m := subdirectory.FindStringSubmatch(p.Module)
