@@ -151,7 +151,7 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 	switch {
 	case !present:
 		known = ""
-	case s.settled(r.Parameters.RemotePullPolicy, known):
+	case s.isCurrent(r.Parameters.RemotePullPolicy, known):
 		return nil
 	}
 
@@ -232,9 +232,9 @@ func (f *Fetcher) get(ctx context.Context, r Request, s source, run func(revisio
 	return res, err
 }
 
-// settled says whether the known revision, whose module is complete, can be used without asking
+// isCurrent says whether the known revision, whose module is complete, can be used without asking
 // the source.
-func (s source) settled(policy commonv1beta1.RemotePullPolicy, known string) bool {
+func (s source) isCurrent(policy commonv1beta1.RemotePullPolicy, known string) bool {
 	switch {
 	case policy == commonv1beta1.RemotePullPolicyIfNotPresent:
 		return true

@@ -54,7 +54,7 @@ func TestOrigins(t *testing.T) {
 		"Configuration": {reason: "It is not HCL.", want: "spec.configuration of the ProviderConfig, line 2: ", change: []func(*subject){configuration("#\n}")}},
 		"Backend":       {reason: "The backend has no such setting.", want: "spec.backendFile of the ProviderConfig, line 1: ", change: []func(*subject){partialBackend, func(s *subject) { s.config.BackendFile = new("nonsense = 1") }, inline("terraform {\n  backend \"local\" {}\n}")}},
 		"Credentials":   {reason: "The CLI loads a file of this name.", want: `spec.credentials of the ProviderConfig, filename "terraform.tfvars", line 1: `, change: []func(*subject){credentials("terraform.tfvars")}},
-		"Declaration":   {reason: "A text may name a file, too.", want: "declared at spec.forProvider.module:", change: []func(*subject){list, func(s *subject) { s.VarMap = &runtime.RawExtension{Raw: []byte(`{"a": "b"}`)} }}},
+		"Declaration":   {reason: "A text may name a file, too.", want: "declared at spec.configuration of the ProviderConfig:", change: []func(*subject){list, configuration("variable \"a\" {}")}},
 	}
 
 	for cliName, path := range program.CLIs(t) {

@@ -156,7 +156,7 @@ func (p Policy) Stale(f Facts, r Record, now time.Time) string {
 		return "it was changed"
 	case f.WasPaused:
 		return "it was paused until now"
-	case r.Observed() && !r.Observation.settled(f):
+	case r.Observed() && !r.Observation.needsNoChange(f):
 		return "it is not what its module asks for"
 	case p.untilNext(f, r, now) <= 0:
 		return "a poll is due"
@@ -174,7 +174,7 @@ func needsSlot(f Facts, r Record) bool {
 	case f.Deleted:
 		return f.MayDelete && (!r.Observed() || r.Observation.Exists)
 	case r.Observed() && !r.Observation.UpToDate:
-		return !r.Observation.settled(f)
+		return !r.Observation.needsNoChange(f)
 	// The Workspace may be older than the observation of its creation. A plan that holds a slot
 	// without need delays an apply.
 	case r.Observed() && r.Observation.Desired == f.Desired:

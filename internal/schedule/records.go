@@ -280,8 +280,8 @@ type Observation struct {
 	written bool
 }
 
-// settled says that the infrastructure matches the module, or may not be changed.
-func (o Observation) settled(f Facts) bool { return o.UpToDate || o.Exists && !f.MayUpdate }
+// needsNoChange says that the infrastructure matches the module, or may not be changed.
+func (o Observation) needsNoChange(f Facts) bool { return o.UpToDate || o.Exists && !f.MayUpdate }
 
 // reported says whether the status of a Workspace shows the observation. The conditions alone do not tell:
 // those of an earlier observation may be the same, but not its outputs.

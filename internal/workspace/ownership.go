@@ -172,8 +172,8 @@ func AcceptsDestroy(ws Workspace, lineage string) bool {
 	return ws.GetOwnership().TakenOverAt == nil || (accepted != "" && accepted == lineage)
 }
 
-// Settle records in the status of a Workspace that it may destroy what it has taken over.
-func Settle(ws Workspace) {
+// AllowDestroy records in the status of a Workspace that it may destroy what it has taken over.
+func AllowDestroy(ws Workspace) {
 	changeOwnership(ws, func(own *commonv1beta1.Ownership) { own.TakenOverAt = nil })
 }
 

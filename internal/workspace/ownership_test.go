@@ -256,7 +256,7 @@ func TestAcceptsDestroy(t *testing.T) {
 		"Accepted": {reason: "A person accepts it.", opts: []option{owns("l"), tookOver(), accepts("l")}, lineage: "l", want: true},
 		"Other":    {reason: "A person has accepted it for another state.", opts: []option{owns("l"), tookOver(), accepts("k")}, lineage: "l"},
 		"Nothing":  {reason: "An unknown state cannot be accepted.", opts: []option{owns("l"), tookOver()}},
-		"Settled":  {reason: "It has applied a plan since.", opts: []option{owns("l"), tookOver(), func(ws *namespacedv1beta1.Workspace) { Settle(ws) }}, lineage: "l", want: true},
+		"Settled":  {reason: "It has applied a plan since.", opts: []option{owns("l"), tookOver(), func(ws *namespacedv1beta1.Workspace) { AllowDestroy(ws) }}, lineage: "l", want: true},
 	}
 
 	for name, tc := range cases {

@@ -59,7 +59,7 @@ func Setup(mgr manager.Manager, kind providerconfig.Kind, o controller.Options) 
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
 		Watches(kind.Object, delayed(&handler.EnqueueRequestForObject{}, soon)).
-		Watches(kind.Usage, delayed(&resource.EnqueueRequestForProviderConfig{Kind: kind.Config.Kind}, settled)).
+		Watches(kind.Usage, delayed(&resource.EnqueueRequestForProviderConfig{Kind: kind.Config.Kind}, usersDelay)).
 		Complete(newReconciler(mgr, kind, recorder, o.Logger.WithValues("controller", name))), "cannot set up controller %s", name)
 }
 
@@ -93,9 +93,9 @@ func (m *guardedManager) GetClient() client.Client { return m.guard }
 // has usually not applied anything by then.
 func soon() time.Duration { return rand.N(spread) } //nolint:gosec // No secret.
 
-// settled is the delay after a change of the users of a ProviderConfig. It ends after the next full
+// usersDelay is the delay after a change of the users of a ProviderConfig. It ends after the next full
 // second: the first instance then writes the count for all, and the others find it in their caches.
-func settled() time.Duration {
+func usersDelay() time.Duration {
 	now := time.Now()
 
 	return now.Truncate(settle).Add(settle + soon()).Sub(now)

@@ -30,7 +30,7 @@ func TestDelays(t *testing.T) {
 		different := map[time.Time]bool{}
 
 		for range 50 {
-			at := time.Now().Add(settled())
+			at := time.Now().Add(usersDelay())
 			different[at] = true
 
 			if next := second.Add(settle); at.Before(next) || !at.Before(next.Add(spread)) {

@@ -207,7 +207,7 @@ func (a *applier) Update(ctx context.Context, ws workspace.Workspace) (managed.E
 
 // reportApplied reports what was applied, and returns the connection details to publish.
 func (a *applier) reportApplied(ctx context.Context, ws workspace.Workspace, o schedule.Observation) (managed.ConnectionDetails, error) {
-	settle(ws, reasonPlanApplied)
+	allowDestroy(ws, reasonPlanApplied)
 
 	reported, err := a.report(ctx, ws, o)
 	if err != nil {

@@ -64,7 +64,7 @@ func (ps *pass) report(ctx context.Context, ws workspace.Workspace, seen schedul
 	}
 
 	if workspace.AcceptsDestroy(ws, ws.GetOwnership().Lineage) {
-		settle(ws, reasonAccepted)
+		allowDestroy(ws, reasonAccepted)
 	}
 
 	if seen.CreatedLineage != "" && ws.GetOwnership().Lineage == "" {

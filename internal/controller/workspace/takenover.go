@@ -35,9 +35,9 @@ func describeTakenOver(ws workspace.Workspace, found *terraform.State) string {
 		workspace.TerraformWorkspace(ws), found.Lineage, workspace.Resources(found.Managed), workspace.AcceptTakenOverStateAnnotationKey, found.Lineage)
 }
 
-// settle records that the Workspace may destroy what it has taken over, if it has taken over anything.
-func settle(ws workspace.Workspace, reason xpv2.ConditionReason) {
-	workspace.Settle(ws)
+// allowDestroy records that the Workspace may destroy what it has taken over, if it has taken over anything.
+func allowDestroy(ws workspace.Workspace, reason xpv2.ConditionReason) {
+	workspace.AllowDestroy(ws)
 
 	if ws.GetCondition(workspace.TypeStateTakenOver).Status == corev1.ConditionTrue {
 		transition(ws, workspace.TypeStateTakenOver, corev1.ConditionFalse, reason, "")

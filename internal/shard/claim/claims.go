@@ -338,7 +338,7 @@ func (c *Claims) release(ctx context.Context, r ref) error {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
 
-	if err := c.settle(ctx, unsure); err != nil {
+	if err := c.resolve(ctx, unsure); err != nil {
 		c.reportFailure(r, unsure, err)
 
 		return errors.Wrap(err, "cannot find out whether Workspace is claimed")
@@ -360,10 +360,10 @@ func (c *Claims) release(ctx context.Context, r ref) error {
 	return nil
 }
 
-// settle writes the claim on a Workspace that was read as o once more, if it is unknown whether it was
+// resolve writes the claim on a Workspace that was read as o once more, if it is unknown whether it was
 // written. After any answer, the first request has taken effect or never will. Otherwise it could still
 // arrive later, as a claim that no instance knows of or releases.
-func (c *Claims) settle(ctx context.Context, o Object) error {
+func (c *Claims) resolve(ctx context.Context, o Object) error {
 	if o == nil {
 		return nil
 	}
