@@ -33,6 +33,9 @@ type progress struct {
 	outputs  []string // The names of those that the plan changes, if it changes nothing else.
 	start    time.Time
 
+	// redact removes the secrets from an address: a for_each may make a key of one.
+	redact func(text string) string
+
 	mu   sync.Mutex
 	done map[string]int // The number of finished steps, by action.
 	last []string       // Those steps, in their order, up to maxSteps.
@@ -65,6 +68,7 @@ const maxBackground = 3
 // plan nor the error says what it has done.
 func (ps *pass) withProgress(ws workspace.Workspace, cli progressCLI, p *progress, run func(report func(terraform.Progress)) error) (done string, err error) {
 	p.start, p.done, p.last, p.running = time.Now(), map[string]int{}, nil, nil
+	p.redact = ps.secrets.Text
 
 	due, ended := time.NewTicker(progressInterval), make(chan struct{})
 	// The run may write to the object.
@@ -118,8 +122,13 @@ func (p *progress) report(e terraform.Progress) {
 	p.done[e.Action]++
 
 	if len(p.last) < maxSteps {
-		p.last = append(p.last, e.Action+" "+terraform.Truncate(e.Address, maxAddress))
+		p.last = append(p.last, e.Action+" "+p.name(e))
 	}
+}
+
+// name returns the address of a resource for people.
+func (p *progress) name(e terraform.Progress) string {
+	return terraform.Truncate(p.redact(e.Address), maxAddress)
 }
 
 // text describes how far the run is. A provisioner waits for the programs in the background that have its output.
@@ -146,7 +155,7 @@ func (p *progress) text(background []string) string {
 			doing = p.running[0].Action
 		}
 
-		text += fmt.Sprintf("; %s %s", doing, p.running[0].Address)
+		text += fmt.Sprintf("; %s %s", doing, p.name(p.running[0]))
 	}
 
 	if len(background) > 0 {
