@@ -8,10 +8,8 @@ import (
 	"context"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -83,21 +81,4 @@ func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.E
 // Disconnect removes all secrets from the disk.
 func (e *external) Disconnect(_ context.Context) error {
 	return e.cli.Close()
-}
-
-// A pass is one reconcile of one Workspace. Each part of an external has it.
-type pass struct {
-	*connector
-
-	// recorder adds the external name to Events, and redacts the secrets.
-	recorder event.Recorder
-	secrets  *redact.Secrets
-}
-
-// failed records the supplied error and returns it without secrets.
-func (ps *pass) failed(ws workspace.Workspace, err error) error {
-	err = redactErr(ps.secrets, err)
-	ps.recordFailure(ws, err)
-
-	return err
 }

@@ -7,17 +7,14 @@ package workspace
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
-	"github.com/crossplane-contrib/provider-terraform/internal/listing"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -207,23 +204,6 @@ func (g *stateGuard) contest(ctx context.Context, ws workspace.Workspace, lineag
 	}
 
 	return contest, nil
-}
-
-// eachWorkspace calls fn with the Workspaces of all instances, as the API server has them, and a
-// description of each.
-func (ps *pass) eachWorkspace(ctx context.Context, fn func(ws workspace.Workspace, description string)) error {
-	for _, kind := range workspace.Kinds() {
-		_, err := listing.EachObject(ctx, ps.live, kind.GroupVersionKind, kind.List, func(ws workspace.Workspace) error {
-			fn(ws, fmt.Sprintf("the Workspace %q of %s", strings.TrimPrefix(client.ObjectKeyFromObject(ws).String(), "/"), kind.GroupVersionKind.Group))
-
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-
-	return nil
 }
 
 // recordOwner writes the status. what is recorded, for the error.
