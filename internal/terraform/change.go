@@ -35,6 +35,18 @@ func (ws Workspace) shown(address string) string {
 	return Truncate(oneLine(ws.redacted(address)), maxAddress)
 }
 
+// shows returns progress, if it is not nil, with the addresses as people see them.
+func (ws Workspace) shows(progress func(Progress)) func(Progress) {
+	if progress == nil {
+		return nil
+	}
+
+	return func(p Progress) {
+		p.Address = ws.shown(p.Address)
+		progress(p)
+	}
+}
+
 // byLoss orders changes by what they delete, then by address.
 func byLoss(a, b ResourceChange) int {
 	return cmp.Or(before(a.DeletesImport(), b.DeletesImport()), before(a.Deletes(), b.Deletes()), cmp.Compare(a.Address, b.Address))

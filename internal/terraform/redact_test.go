@@ -170,3 +170,27 @@ func TestNoLogNoRedaction(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestShows ensures that the address in a progress has no secret, which a for_each may make a key of, and a limit.
+func TestShows(t *testing.T) {
+	t.Parallel()
+
+	ws, got := Workspace{Redact: redact.New([]byte("sesame-sesame")).Text}, ""
+	report := ws.shows(func(p Progress) { got = p.Address })
+
+	report(Progress{Address: `a.b["sesame-sesame"]`})
+
+	if want := `a.b["(sensitive)"]`; got != want {
+		t.Errorf("want address %q, got %q", want, got)
+	}
+
+	report(Progress{Address: strings.Repeat("x", 2*maxAddress)})
+
+	if len(got) != maxAddress {
+		t.Errorf("want an address of %d bytes, got %d", maxAddress, len(got))
+	}
+
+	if ws.shows(nil) != nil {
+		t.Error("want no report without one to pass it on to")
+	}
+}

@@ -75,7 +75,7 @@ func (c *CLI) runLogged(ctx context.Context, ws Workspace, cmd command) error {
 // runJSON runs a command that reports in JSON lines, and logs the text of each line. If the run
 // fails, the report is returned with the error.
 func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress func(Progress)) (*report, result, error) {
-	r := newReport(progress)
+	r := newReport(ws.shows(progress))
 
 	log := ws.logger()
 	stdout := &lineWriter{max: maxLine, line: func(line []byte) { log(r.add(line)) }}

@@ -33,9 +33,6 @@ type progress struct {
 	outputs  []string // The names of those that the plan changes, if it changes nothing else.
 	start    time.Time
 
-	// redact removes the secrets from an address: a for_each may make a key of one.
-	redact func(text string) string
-
 	mu   sync.Mutex
 	done map[string]int // The number of finished steps, by action.
 	last []string       // Those steps, in their order, up to maxSteps.
@@ -49,12 +46,8 @@ type progressCLI interface {
 	Background() []string
 }
 
-// maxSteps is the number of finished steps that an Event names, and maxAddress the length of each address in
-// bytes, as in the summary of a plan.
-const (
-	maxSteps   = 20
-	maxAddress = 256
-)
+// maxSteps is the number of finished steps that an Event names, as many as the summary of a plan does.
+const maxSteps = 20
 
 // maxBackground is the number of programs in the background that an Event names.
 const maxBackground = 3
@@ -68,7 +61,6 @@ const maxBackground = 3
 // plan nor the error says what it has done.
 func (ps *pass) withProgress(ws workspace.Workspace, cli progressCLI, p *progress, run func(report func(terraform.Progress)) error) (done string, err error) {
 	p.start, p.done, p.last, p.running = time.Now(), map[string]int{}, nil, nil
-	p.redact = ps.secrets.Text
 
 	due, ended := time.NewTicker(progressInterval), make(chan struct{})
 	// The run may write to the object.
@@ -122,13 +114,8 @@ func (p *progress) report(e terraform.Progress) {
 	p.done[e.Action]++
 
 	if len(p.last) < maxSteps {
-		p.last = append(p.last, e.Action+" "+p.name(e))
+		p.last = append(p.last, e.Action+" "+e.Address)
 	}
-}
-
-// name returns the address of a resource for people.
-func (p *progress) name(e terraform.Progress) string {
-	return terraform.Truncate(p.redact(e.Address), maxAddress)
 }
 
 // text describes how far the run is. A provisioner waits for the programs in the background that have its output.
@@ -155,7 +142,7 @@ func (p *progress) text(background []string) string {
 			doing = p.running[0].Action
 		}
 
-		text += fmt.Sprintf("; %s %s", doing, p.name(p.running[0]))
+		text += fmt.Sprintf("; %s %s", doing, p.running[0].Address)
 	}
 
 	if len(background) > 0 {

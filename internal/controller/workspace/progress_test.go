@@ -84,13 +84,6 @@ func TestProgress(t *testing.T) {
 			want:   []string{"AppliedChanges: Failed: 1 added, 0 changed, 0 destroyed: create a.b"},
 			result: "Failed: 1 added, 0 changed, 0 destroyed: create a.b",
 		},
-		"Secret": {
-			reason: "The result is logged, too.",
-			steps:  []step{say("apply_start", `a.b["sesame-sesame"]`, 31*time.Second), say("apply_complete", `a.b["sesame-sesame"]`, 0)},
-			err:    errors.New("boom"),
-			want:   []string{`ApplyProgress: Applying for 30 s: 0 of 3 done; creating a.b["(sensitive)"]`, `AppliedChanges: Failed: 1 added, 0 changed, 0 destroyed: create a.b["(sensitive)"]`},
-			result: `Failed: 1 added, 0 changed, 0 destroyed: create a.b["(sensitive)"]`,
-		},
 		"Background": {
 			reason:     "The run may wait for other programs than the CLI.",
 			steps:      []step{say("apply_start", "a.b", 31*time.Second)},
