@@ -42,8 +42,8 @@ func Mistaken(p commonv1beta1.WorkspaceParameters) string {
 		return ""
 	case strings.HasPrefix(text, "{"):
 		return "the module begins like JSON: set spec.forProvider.inlineFormat to JSON, or correct it"
-	// No configuration is one word without a block.
-	case len(strings.Fields(text)) == 1 && !strings.Contains(text, "{"):
+	// No configuration is one word, except for a comment or a block.
+	case len(strings.Fields(text)) == 1 && !strings.Contains(text, "{") && !strings.ContainsAny(text[:1], "#/"):
 		return "the module is one word, like an address: set spec.forProvider.source to Remote, or correct it"
 	default:
 		return ""

@@ -29,6 +29,7 @@ func TestMistaken(t *testing.T) {
 	}{
 		"HCL":     {reason: "It is what it should be.", p: inline("output \"a\" {\n  value = 1\n}\n")},
 		"Compact": {reason: "HCL needs few blanks.", p: inline(`locals{a="git::https://example.org/repo"}`)},
+		"Comment": {reason: "It is a module without resources.", p: inline("#nothing")},
 		"Broken":  {reason: "The CLI tells what is wrong.", p: inline("output a")},
 		"Address": {reason: "The source was forgotten.", p: inline("git::https://example.org/repo?ref=v1\n"), want: "set spec.forProvider.source to Remote"},
 		"Format":  {reason: "The format was forgotten.", p: inline("\n" + json.Module), want: "set spec.forProvider.inlineFormat to JSON"},
