@@ -66,8 +66,13 @@ func (c *connector) removeFinalizer(ctx context.Context, o resource.Object) erro
 	}
 
 	if ws, ok := o.(workspace.Workspace); ok && !workspace.MayDelete(ws) && workspace.Remembered(ws).Resources > 0 {
-		c.recorder.Event(ws, event.Normal(reasonStateKept, fmt.Sprintf("Nothing is destroyed, as spec.managementPolicies or spec.deletionPolicy says: %s stay, and their state in the Terraform workspace %q",
-			workspace.Resources(workspace.Remembered(ws).Resources), workspace.TerraformWorkspace(ws))))
+		field := "spec.managementPolicies"
+		if o, ok := ws.(resource.Orphanable); ok && o.GetDeletionPolicy() == xpv2.DeletionOrphan {
+			field = "spec.deletionPolicy"
+		}
+
+		c.recorder.Event(ws, event.Normal(reasonStateKept, fmt.Sprintf("Nothing is destroyed, as %s says: left are %s, and the state of the Terraform workspace %q",
+			field, workspace.Resources(workspace.Remembered(ws).Resources), workspace.TerraformWorkspace(ws))))
 	}
 
 	return nil
