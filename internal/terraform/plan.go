@@ -107,7 +107,7 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 	r.addConfigProblems(res.stderr)
 
 	p := &Plan{
-		File: o.Out, Changes: changes, Summary: r.total(), NoSummary: r.summary == nil,
+		File: o.Out, Changes: changes && !r.onlyChecks(), Summary: r.total(), NoSummary: r.summary == nil,
 		Resources: r.planned.kept, MoreResources: r.planned.more, Outputs: r.newOutputs.kept, Drift: r.drift.kept,
 		Warnings: r.warned(ws),
 	}

@@ -144,6 +144,64 @@ output "v" { value = data.terraform_remote_state.other.outputs.v }`,
 	})
 }
 
+// TestPlanOfACheck plans a check that reads something. The CLI calls that a change, however often it is applied.
+func TestPlanOfACheck(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		const check = `
+variable "v" { default = "one" }
+check "other" {
+  data "terraform_remote_state" "nested" {
+    backend = "local"
+    config  = { path = "other.tfstate" }
+  }
+  assert {
+    condition     = data.terraform_remote_state.nested.outputs.v == "two"
+    error_message = "no"
+  }
+}
+`
+
+		const other = `{"version":4,"serial":1,"lineage":"x","outputs":{"v":{"value":"one","type":"string"}},"resources":[]}`
+
+		for name, tc := range map[string]struct {
+			module string
+			args   []string
+			want   bool
+		}{
+			"Alone":    {module: check},
+			"Output":   {module: check + `output "v" { value = var.v }`, args: []string{"-var=v=two"}, want: true},
+			"Resource": {module: check + `resource "terraform_data" "a" { input = var.v }`, args: []string{"-var=v=two"}, want: true},
+			"Read": {
+				module: check + `
+data "terraform_remote_state" "later" {
+  backend  = "local"
+  config   = { path = "other.tfstate" }
+  defaults = { t = timestamp() }
+}`,
+				want: true,
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				ws := newWorkspace(t, map[string]string{"main.tf": tc.module, "other.tfstate": other})
+				mustApply(t, c, ws)
+
+				p, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan"), Args: tc.args})
+				if err != nil {
+					t.Fatalf("plan: %v", err)
+				}
+
+				if p.Changes != tc.want {
+					t.Errorf("want changes: %t, got %+v", tc.want, p)
+				}
+
+				if warned := p.Warnings.Texts(); len(warned) != 1 {
+					t.Errorf("want the warning of the check, got %q", warned)
+				}
+			})
+		}
+	})
+}
+
 // TestManyErrors checks that many errors have the same message at every run, which counts them all.
 func TestManyErrors(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {

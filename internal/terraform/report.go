@@ -54,6 +54,8 @@ type report struct {
 	drift      firsts[string]
 	planned    firsts[ResourceChange]
 	newOutputs firsts[string] // The names of those that a plan changes.
+	checkReads bool           // A plan reads data sources in check blocks once more when it is applied,
+	reads      bool           // and other data sources then.
 	summary    *Summary       // The last one; nil if there was none.
 	outputs    map[string]Output
 
@@ -93,6 +95,7 @@ type jsonHook struct {
 		Address string `json:"addr"`
 	} `json:"resource"`
 	Action    string    `json:"action"`
+	Reason    string    `json:"reason"`
 	Importing *struct{} `json:"importing"`
 }
 
@@ -120,8 +123,8 @@ func (r *report) add(line []byte) string {
 		r.addDiagnostic(m.Diagnostic)
 	case m.Type == "resource_drift" && m.Change != nil:
 		r.drift.add(m.Change.Resource.Address)
-	case m.Type == "planned_change" && m.Change != nil && isChange(m.Change.Action):
-		r.planned.add(ResourceChange{Action: m.Change.Action, Address: m.Change.Resource.Address, Imports: m.Change.Importing != nil})
+	case m.Type == "planned_change" && m.Change != nil:
+		r.addChange(m.Change)
 	case m.Type == "change_summary" && m.Changes != nil:
 		r.summary = m.Changes
 	case m.Type == "outputs":
@@ -150,6 +153,17 @@ func (r *report) addDiagnostic(in *jsonDiagnostic) {
 	}
 }
 
+func (r *report) addChange(c *jsonHook) {
+	switch {
+	case isChange(c.Action):
+		r.planned.add(ResourceChange{Action: c.Action, Address: c.Resource.Address, Imports: c.Importing != nil})
+	case c.Reason == "read_because_check_nested":
+		r.checkReads = true
+	case c.Action == "read":
+		r.reads = true
+	}
+}
+
 func (r *report) addOutputs(in map[string]jsonOutput) {
 	r.outputs = applied(in)
 
@@ -163,6 +177,12 @@ func (r *report) addOutputs(in map[string]jsonOutput) {
 // isChange reports whether an action of a plan changes something. An output of an apply has no action.
 func isChange(action string) bool {
 	return !slices.Contains([]string{"", "noop", "read", "open", "renew", "close"}, action)
+}
+
+// onlyChecks reports whether a plan has nothing to apply, although the CLI says so: it has read the data sources in
+// check blocks, and reads them again in an apply. Without this, each poll would apply that.
+func (r *report) onlyChecks() bool {
+	return r.checkReads && !r.reads && len(r.planned.kept)+len(r.newOutputs.kept)+len(r.drift.kept) == 0
 }
 
 // total returns the last summary, or a zero one.

@@ -14,7 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestWarnings runs a module whose check fails. The Workspace tells that once, and is Ready nevertheless.
+// TestWarnings runs a module whose check fails, and reads something. The Workspace tells that once, applies nothing more, and is
+// Ready nevertheless.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 
@@ -31,6 +32,7 @@ func TestWarnings(t *testing.T) {
 
 			e := newEvidence(t)
 			e.write(t, "world", "old")
+			e.write(t, "state", `{"version": 4, "serial": 1, "lineage": "x", "outputs": {}, "resources": []}`)
 
 			cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "warnings"))
 			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), polledOften, withConfig(cfg), withEvidence(t, "drift.tf", e), withMore(t, "check.tf"),
@@ -63,6 +65,10 @@ func TestWarnings(t *testing.T) {
 			for _, e := range events {
 				if e.Reason == "ReportedWarnings" && e.Count != 1 {
 					t.Errorf("want one Event about one warning, got %d: %s", e.Count, e.Message)
+				}
+
+				if e.Reason == "UpdatedExternalResource" {
+					t.Errorf("want no apply of what a check reads: %s", e.Message)
 				}
 			}
 

@@ -5,4 +5,9 @@ check "world" {
     condition     = terraform_data.follower.output != "old"
     error_message = "The world is ${terraform_data.follower.output}."
   }
+
+  data "terraform_remote_state" "world" {
+    backend = "local"
+    config  = { path = "${var.dir}/state" }
+  }
 }
