@@ -110,7 +110,7 @@ func (r *Runner) explainInit(err error) error {
 
 	remedy := ""
 	if terraform.HasOtherEncryption(err) {
-		remedy = ": Workspaces with different state encryptions, or without one, need different backends, such as a secret_suffix of their own"
+		remedy = ": Workspaces with different state encryptions, or without one, need different backends, such as a secret_suffix of their own. If the encryption was changed, and no Workspace has the external name default, delete that state"
 	}
 
 	return errors.Errorf("%w. This is %s, which each init reads%s", err, r.describeState(terraform.DefaultWorkspace), remedy)
@@ -131,7 +131,7 @@ func (r *Runner) explainState(err error) error {
 	case terraform.LacksRight(err):
 		remedy = ": " + grantRights
 	case terraform.HasOtherEncryption(err):
-		remedy = ": the state encryption of the module needs the method that the state was written with, as its fallback"
+		remedy = ": the state encryption of the module needs the method that the state was written with, as its fallback, until an apply with changes has written the state again"
 	}
 
 	return errors.Errorf("%w (%s%s)", err, r.describeState(r.Name), remedy)

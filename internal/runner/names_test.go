@@ -134,7 +134,7 @@ func TestUnreadableState(t *testing.T) {
 
 	for name, tc := range map[string]struct{ says, want string }{
 		"Damaged":   {says: "error loading state: unexpected EOF", want: where + ")"},
-		"Encrypted": {says: "error loading state: encountered unencrypted payload without unencrypted method configured", want: where + ": the state encryption of the module needs the method that the state was written with, as its fallback)"},
+		"Encrypted": {says: "error loading state: encountered unencrypted payload without unencrypted method configured", want: where + ": the state encryption of the module needs the method that the state was written with, as its fallback, until an apply with changes has written the state again)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,7 +168,7 @@ func TestStateOfInit(t *testing.T) {
 		"Encrypted": {
 			reason: "A Workspace without encryption uses the backend of encrypted ones.",
 			answer: recordsKubernetes("shared") + "\n" + fails("Error loading state: Unsupported state file format: This state file is encrypted and can not be read without an encryption configuration"),
-			want:   where + ", in the Secret states/tfstate-default-shared, which each init reads: Workspaces with different state encryptions, or without one, need different backends, such as a secret_suffix of their own",
+			want:   where + ", in the Secret states/tfstate-default-shared, which each init reads: Workspaces with different state encryptions, or without one, need different backends, such as a secret_suffix of their own. If the encryption was changed, and no Workspace has the external name default, delete that state",
 		},
 		"Corrupted": {
 			reason:  "Encryption has nothing to do with it.",

@@ -5,11 +5,13 @@
 package integration
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -117,6 +119,65 @@ terraform {
 				`the state of the Terraform workspace "default" of the backend, in the Secret `+ns+"/tfstate-default-"+suffix, "secret_suffix")
 		})
 	}
+}
+
+// TestEncryptionKeyIsReplaced replaces the key of an encrypted state. A plan without changes writes no state: the
+// old key is needed until an apply has changed something. Nothing writes the state of the Terraform workspace
+// "default" again.
+func TestEncryptionKeyIsReplaced(t *testing.T) {
+	t.Parallel()
+
+	const (
+		replaced = "method = method.aes_gcm.new"
+		both     = replaced + "\nfallback {\n  method = method.aes_gcm.old\n}"
+	)
+
+	module := func(state, key string) string {
+		return fmt.Sprintf(`
+terraform {
+  encryption {
+    key_provider "pbkdf2" "old" {
+      passphrase = "correct-horse-battery"
+      iterations = 200000
+    }
+    key_provider "pbkdf2" "new" {
+      passphrase = "wrong-donkey-charger"
+      iterations = 200000
+    }
+    method "aes_gcm" "old" { keys = key_provider.pbkdf2.old }
+    method "aes_gcm" "new" { keys = key_provider.pbkdf2.new }
+    state {
+      %s
+    }
+  }
+}
+output "key" { value = %q }
+`, state, key)
+	}
+
+	c, ns, shard, _ := useOpenTofu(t)
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "replaced"))
+
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module("method = method.aes_gcm.old", "old")))
+	expectReady(t, c, ws)
+
+	c.changeModule(t, ws, module(both, "old"))
+	expectReady(t, c, ws)
+
+	c.changeModule(t, ws, module(replaced, "old"))
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, stateSecret(ws, ns, "replaced").Name, "as its fallback, until an apply with changes")
+
+	c.changeModule(t, ws, module(both, "new"))
+	expectReady(t, c, ws)
+
+	c.changeModule(t, ws, module(replaced, "new"))
+	expectReady(t, c, ws)
+
+	second := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module(replaced, "second")))
+	expectCondition(t, c, second, xpv2.TypeSynced, corev1.ConditionFalse, "tfstate-default-replaced", "delete that state")
+
+	c.remove(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tfstate-default-replaced"}})
+	expectReady(t, c, second)
 }
 
 // TestLinkIntoTheRepository has a module whose link leads to another directory of its repository. The message
