@@ -23,6 +23,10 @@ func TestAdvice(t *testing.T) {
 			cli:  "The given value is not suitable for var.replicas declared at main.tf:4,1-20: a number is required.",
 			here: "The value of replicas is not suitable: a number is required. Correct replicas in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_replicas",
 		},
+		"Condition": {
+			cli:  "This check failed, but has an invalid error message as described in the other accompanying messages.",
+			here: "This check failed, and its error_message cannot be shown, for example because it refers to a sensitive value.",
+		},
 		"Version": {
 			cli:  "This configuration does not support Terraform version 1.5.7. To proceed, either choose another supported Terraform version or\nupdate this version constraint. Version constraints are normally set for good reason, so updating the constraint may lead to other errors or unexpected behavior.",
 			here: "This configuration does not support Terraform version 1.5.7. Update this version constraint, or run the provider with another version of the CLI",
