@@ -211,9 +211,40 @@ func (r *Runner) PushState(ctx context.Context, path string) error {
 	err := r.withInit(ctx, func() error {
 		return errors.Wrap(r.CLI.PushState(ctx, *r.run, path, r.args(toUseState)...), "cannot save state")
 	})
+	if terraform.HasOtherEncryption(err) {
+		err = r.pushEncrypted(ctx, path)
+	}
+
 	if err != nil {
 		return err
 	}
 
 	return errors.Wrap(os.Remove(path), "cannot remove state that was saved")
+}
+
+// pushEncrypted saves the state at the supplied path if it is encrypted. The CLI encrypts a state that it could not
+// save, and cannot read such a file when it is to save it. It can read it as the state of a backend. What it
+// has read is not written to the disk.
+func (r *Runner) pushEncrypted(ctx context.Context, path string) error {
+	if err := r.UseUnsavedState(path); err != nil {
+		return err
+	}
+
+	var raw []byte
+
+	err := r.withInit(ctx, func() (err error) {
+		raw, err = r.CLI.PullRawState(ctx, *r.run, r.args(toUseState)...)
+
+		return errors.Wrap(err, "cannot decrypt the state")
+	})
+
+	r.UseBackend()
+
+	if err != nil {
+		return err
+	}
+
+	return r.withInit(ctx, func() error {
+		return errors.Wrap(r.CLI.PushRawState(ctx, *r.run, raw, r.args(toUseState)...), "cannot save state")
+	})
 }

@@ -225,6 +225,66 @@ func TestUseUnsavedState(t *testing.T) {
 	}
 }
 
+// TestEncryptedUnsavedState ensures that an encrypted state is decrypted to be saved, that this does not reach the
+// disk, and that the file stays until it is saved.
+func TestEncryptedUnsavedState(t *testing.T) {
+	t.Parallel()
+
+	const (
+		local     = `echo '{"backend":{"type":"local","config":{"workspace_dir":"'${TF_DATA_DIR%/*}/states'"}}}' > "$TF_DATA_DIR/terraform.tfstate"`
+		encrypted = "Unsupported state file format: This state file is encrypted and can not be read without an encryption configuration"
+		push      = "state push -no-color -- DIR/errored.tfstate"
+		pull      = "state pull -no-color"
+	)
+
+	for name, tc := range map[string]struct {
+		reason string
+		states []string
+		err    string
+		ran    []string
+	}{
+		"Saved": {
+			reason: "Only a backend is read with the encryption.",
+			states: []string{`[ -n "$TF_DATA_DIR" ] && echo decrypted || exit 1`, `[ -z "$TF_DATA_DIR" ] && [ "$(cat)" = decrypted ] && ! grep -r decrypted . || exit 1`},
+			ran:    []string{initRun, push, initRun, pull, "state push -no-color -- -"},
+		},
+		"OtherKey": {
+			reason: "The key was replaced meanwhile.",
+			states: []string{fails("decryption failed for all provided methods")},
+			err:    "cannot decrypt the state: decryption failed",
+			ran:    []string{initRun, push, initRun, pull},
+		},
+		"Refused": {
+			reason: "The backend does not take it.",
+			states: []string{"echo decrypted", fails("boom")},
+			err:    "cannot save state: boom",
+			ran:    []string{initRun, push, initRun, pull, "state push -no-color -- -"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+			r := p.stubbed(t, firstUID)
+			path := pathIn(r, "errored.tfstate")
+
+			p.answer(t, "init", "true", local)
+			p.answer(t, "state", append([]string{fails(encrypted)}, tc.states...)...)
+			filesystem.Write(t, r.Dir.Path(), filesystem.Files{"errored.tfstate": "kept"})
+
+			expectError(t, tc.reason, tc.err, r.PushState(t.Context(), path))
+
+			if diff := cmp.Diff(tc.ran, p.ran(t, r)); diff != "" {
+				t.Errorf("%s: runs: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if _, err := os.Stat(path); os.IsNotExist(err) != (tc.err == "") {
+				t.Errorf("%s: want the file to stay until its state is saved, got %v", tc.reason, err)
+			}
+		})
+	}
+}
+
 // TestUnsavedStateMoves ensures that an unsaved state reaches another backend: nothing else can move it there.
 func TestUnsavedStateMoves(t *testing.T) {
 	t.Parallel()

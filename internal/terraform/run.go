@@ -33,6 +33,7 @@ type command struct {
 	op          string   // Its name in errors.
 	args        []string // Without the program.
 	inWorkspace bool     // Whether TF_WORKSPACE names the workspace.
+	stdin       []byte
 }
 
 // environ is never nil, which os/exec would take for the environment of this process.
@@ -131,6 +132,7 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 	run := exec.CommandContext(ctx, c.Path, cmd.args...) //nolint:gosec // Running this program is the purpose of the package.
 	run.Dir = ws.Dir
 	run.Env = cmd.environ(ws)
+	run.Stdin = bytes.NewReader(cmd.stdin)
 	run.Stdout = stdout
 	run.Stderr = stderr
 	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

@@ -30,7 +30,7 @@ type State struct {
 // PullState reads the state of the workspace, without a lock. It is zero if there is none. args are further
 // arguments.
 func (c *CLI) PullState(ctx context.Context, ws Workspace, args ...string) (*State, error) {
-	raw, err := c.run(ctx, ws, command{op: "state pull", args: append([]string{"state", "pull", "-no-color"}, args...), inWorkspace: true})
+	raw, err := c.PullRawState(ctx, ws, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +45,11 @@ func (c *CLI) PullState(ctx context.Context, ws Workspace, args ...string) (*Sta
 	}
 
 	return s, nil
+}
+
+// PullRawState reads the state of the workspace as a state file that is not encrypted. It is empty if there is none.
+func (c *CLI) PullRawState(ctx context.Context, ws Workspace, args ...string) ([]byte, error) {
+	return c.run(ctx, ws, command{op: "state pull", args: append([]string{"state", "pull", "-no-color"}, args...), inWorkspace: true})
 }
 
 // ParseState parses a state file. An encrypted one is an error.
@@ -103,6 +108,11 @@ const ErroredStateFile = "errored.tfstate"
 // refusal because of the state that is there. args are further arguments.
 func (c *CLI) PushState(ctx context.Context, ws Workspace, path string, args ...string) error {
 	return c.runLogged(ctx, ws, command{op: "state push", args: slices.Concat([]string{"state", "push", "-no-color"}, args, []string{"--", path}), inWorkspace: true})
+}
+
+// PushRawState does the same as PushState with the content of a file.
+func (c *CLI) PushRawState(ctx context.Context, ws Workspace, raw []byte, args ...string) error {
+	return c.runLogged(ctx, ws, command{op: "state push", args: slices.Concat([]string{"state", "push", "-no-color"}, args, []string{"--", "-"}), inWorkspace: true, stdin: raw})
 }
 
 // IsNewerState reports whether err is the refusal to replace a state with one that is older, has

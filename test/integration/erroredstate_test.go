@@ -103,6 +103,38 @@ func TestErroredState(t *testing.T) {
 	}
 }
 
+// TestEncryptedErroredState has an encrypted state that could not be saved. The CLI does not read such a file, so that
+// the state would never be saved.
+func TestEncryptedErroredState(t *testing.T) {
+	t.Parallel()
+
+	const suffix = "errored-encrypted"
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	o := newOutage(t, c, "/secrets")
+	i := startInstance(t, c, withShard(shard), withCLIKubeconfig(o.kubeconfig))
+
+	spec := withBackend(ns, suffix)
+	*spec.Configuration += encryption
+	cfg := c.createConfig(t, namespacedScope, ns, spec)
+	ws, e := c.createGated(t, namespacedScope, ns, inShard(shard), withConfig(cfg))
+
+	o.begin()
+	e.write(t, "gate", "")
+	expectErroredState(t, i, ws, true)
+	o.end()
+
+	expectEvent(t, c, ws, "SavedState")
+	expectErroredState(t, i, ws, false)
+	expectReady(t, c, ws)
+	expectDone(t, e, "created")
+
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+	expectDone(t, e, "created", "destroyed")
+}
+
 // TestStopWithoutBackend stops an instance that waits for its backend to come back. The
 // next one saves the state.
 func TestStopWithoutBackend(t *testing.T) {

@@ -88,21 +88,25 @@ output "o" { value = "v" }
 	})
 }
 
-// TestEncryptionInOneBackend has Workspaces with and without an encryption in one backend: the first one to
-// use it decides, because each init reads the state of the Terraform workspace "default".
-func TestEncryptionInOneBackend(t *testing.T) {
-	t.Parallel()
-
-	const encryption = `
+// encryption is that of a state and its plans, with OpenTofu.
+const encryption = `
 terraform {
   encryption {
-    key_provider "pbkdf2" "p" { passphrase = "correct-horse-battery" }
+    key_provider "pbkdf2" "p" {
+      passphrase = "correct-horse-battery"
+      iterations = 200000
+    }
     method "aes_gcm" "m" { keys = key_provider.pbkdf2.p }
     state { method = method.aes_gcm.m }
     plan { method = method.aes_gcm.m }
   }
 }
 `
+
+// TestEncryptionInOneBackend has Workspaces with and without an encryption in one backend: the first one to
+// use it decides, because each init reads the state of the Terraform workspace "default".
+func TestEncryptionInOneBackend(t *testing.T) {
+	t.Parallel()
 
 	c, ns, shard, _ := useOpenTofu(t)
 
