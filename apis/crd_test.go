@@ -46,8 +46,8 @@ type property struct {
 func TestProperties(t *testing.T) {
 	t.Parallel()
 
-	want := readProperties(t, contractFile)
-	for at, p := range readProperties(t, additionsFile) {
+	want, additions := readProperties(t, contractFile), readProperties(t, additionsFile)
+	for at, p := range additions {
 		was, ok := want[at]
 		if was.Default = p.Default; at.Path == "status" && was == p {
 			want[at] = p // No default of the status changes what users write.
@@ -59,8 +59,8 @@ func TestProperties(t *testing.T) {
 			t.Errorf("%s: %+v is in the contract: it cannot be added", additionsFile, at)
 		}
 
-		if !strings.HasPrefix(at.Path, "status.") || p.Required != "no" {
-			t.Errorf("%s: %+v: only optional properties of the status can be added", additionsFile, at)
+		if p.Required != "no" && additions[location{at.CRD, parentOf(at.Path)}] == (property{}) || p.Default != "" {
+			t.Errorf("%s: %+v: only optional properties without a default can be added: a manifest of before means the same", additionsFile, at)
 		}
 
 		want[at] = p
@@ -79,6 +79,9 @@ func TestProperties(t *testing.T) {
 		t.Errorf("properties of the CRDs: -want, +got:\n%s", diff)
 	}
 }
+
+// parentOf returns the path of the object that has a property.
+func parentOf(path string) string { return path[:max(strings.LastIndex(path, "."), 0)] }
 
 func TestDefinitions(t *testing.T) {
 	t.Parallel()

@@ -72,7 +72,7 @@ type instance struct {
 	root      *workdir.Root
 	initCache *initcache.Cache
 	drain     *drain.Drain
-	cli       *terraform.CLI
+	clis      *terraform.Store
 
 	config *rest.Config
 
@@ -121,7 +121,7 @@ func Run(ctx context.Context, o *Options) error {
 
 	for _, step := range []func(context.Context) error{
 		i.openRoot,
-		i.findCLI,
+		i.findCLIs,
 		i.loadConfig,
 		i.bindRoot,
 		i.identify,
@@ -161,10 +161,23 @@ func (i *instance) openRoot(context.Context) (err error) {
 	return errors.Wrap(err, plugincache.Variable)
 }
 
-func (i *instance) findCLI(ctx context.Context) (err error) {
-	i.cli, err = terraform.Find(ctx, i.o.CLI, terraform.Options{Grace: i.o.Lease.InterruptGrace(), Stop: i.drain.Runs(), Begin: i.begin, Observe: i.metrics.CLIRun})
+func (i *instance) findCLIs(ctx context.Context) error {
+	o := terraform.Options{Grace: i.o.Lease.InterruptGrace(), Stop: i.drain.Runs(), Begin: i.begin, Observe: i.metrics.CLIRun}
 
-	return errors.Wrap(err, "--cli")
+	standard, err := terraform.Find(ctx, i.o.CLI, o)
+	if err != nil {
+		return errors.Wrap(err, "--cli")
+	}
+
+	if i.clis, err = terraform.OpenStore(ctx, standard, i.o.CLIDir, o); err != nil {
+		return errors.Wrap(err, "--cli-dir")
+	}
+
+	for _, c := range i.clis.All() {
+		i.metrics.CLI(string(c.Product), c.Version)
+	}
+
+	return nil
 }
 
 func (i *instance) loadConfig(context.Context) (err error) {
@@ -251,7 +264,7 @@ func (i *instance) add(runnables ...manager.Runnable) error {
 }
 
 func (i *instance) run(ctx context.Context) error {
-	i.log.Info("Starting", "version", Version(), "serves", i.o.Shard.String(), "cli", i.cli.Path, "cli-version", i.cli.Version, "root", i.o.Root)
+	i.log.Info("Starting", "version", Version(), "serves", i.o.Shard.String(), "cli", i.clis.Default.Path, "cli-version", i.clis.Default.Version, "clis", i.clis.All(), "root", i.o.Root)
 
 	// A manager tells its controllers and the drain only after it has waited for all that needs no
 	// leader election, for example a sweep of the disk.

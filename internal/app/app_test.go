@@ -44,7 +44,7 @@ func TestShutdownDuringSweep(t *testing.T) {
 		const grace = 15 * time.Second
 
 		d := drain.New(grace, time.Minute)
-		i := &instance{o: &Options{}, log: logging.NewNopLogger(), cli: &terraform.CLI{}, drain: d, mgr: &sweepingManager{drain: d}}
+		i := &instance{o: &Options{}, log: logging.NewNopLogger(), clis: &terraform.Store{Default: &terraform.CLI{}}, drain: d, mgr: &sweepingManager{drain: d}}
 		ctx, shutdown := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 

@@ -150,7 +150,6 @@ func (i *instance) workspaceOptions(co controller.Options) (workspacectrl.Option
 	return workspacectrl.Options{
 		Options: co,
 		Runs: runner.Options{
-			CLI: i.cli,
 			Fetcher: module.NewFetcher(i.mgr.GetAPIReader(), module.Options{
 				Program:       program,
 				SharedDir:     filepath.Join(i.root.Path(), modulesDir),
@@ -163,6 +162,7 @@ func (i *instance) workspaceOptions(co controller.Options) (workspacectrl.Option
 			Environ:        i.o.Environ,
 			Stop:           i.drain.Runs(),
 		},
+		CLIs:       i.clis,
 		Configs:    providerconfig.NewResolver(i.mgr.GetClient()),
 		Root:       i.root,
 		Timeout:    i.o.Timeout,

@@ -67,6 +67,7 @@ type Options struct {
 	EnableSecretCache        bool
 
 	CLI                    string
+	CLIDir                 string
 	MetricsBindAddress     string
 	HealthProbeBindAddress string
 
@@ -150,6 +151,7 @@ func (o *Options) addFlags(h *help) {
 
 	h.begin("Workspaces")
 	a.Flag("cli", "The program to run: terraform, tofu, or the absolute path of one. The default is terraform on PATH, else tofu.").PlaceHolder("PROGRAM").Envar("TERRAFORM_CLI").StringVar(&o.CLI)
+	a.Flag("cli-dir", "A directory with further programs for Workspaces and ProviderConfigs that name one in the field cli, and a file SHA256SUMS.").PlaceHolder("PATH").Envar("TERRAFORM_CLI_DIR").StringVar(&o.CLIDir)
 	addFlag(a, positiveDuration, "poll", "How often a Workspace that is up to date is planned.", &o.PollInterval).Default("10m")
 	addFlag(a, nonNegativeDuration, "poll-jitter", "The maximum time by which a poll is earlier or later, at most a quarter of the interval.", &o.PollJitter).Default("1m")
 	addFlag(a, positiveDuration, "timeout", "The time limit for all work of one reconcile, except requests to Kubernetes.", &o.Timeout).Default("20m")

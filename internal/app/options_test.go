@@ -80,7 +80,7 @@ func TestParseOptions(t *testing.T) {
 				"--lease-duration=30s", "--lease-renew-deadline=20s", "--lease-retry-period=1s", "--no-enable-management-policies",
 				"--enable-changelogs", "--changelogs-socket-path=/s", "--log-encoding=json", "--no-enable-secret-cache",
 				"--shard-grace-period=0s", "--assign-rate=9",
-				"--no-cross-namespace-refs", "--cli=tofu", "--metrics-bind-address=:1", "--health-probe-bind-address=:2",
+				"--no-cross-namespace-refs", "--cli=tofu", "--cli-dir=/cli", "--metrics-bind-address=:1", "--health-probe-bind-address=:2",
 			},
 			want: func(o *Options) {
 				*o = Options{
@@ -91,19 +91,20 @@ func TestParseOptions(t *testing.T) {
 					Lease:            session.Timing{Duration: 30 * time.Second, RenewDeadline: 20 * time.Second, RetryPeriod: time.Second},
 					EnableChangeLogs: true, ChangeLogsSocketPath: "/s",
 					NoCrossNamespaceRefs: true, AssignRate: 9,
-					CLI: "tofu", MetricsBindAddress: ":1", HealthProbeBindAddress: ":2", Root: "/tf",
+					CLI: "tofu", CLIDir: "/cli", MetricsBindAddress: ":1", HealthProbeBindAddress: ":2", Root: "/tf",
 				}
 			},
 		},
 		"NamedVariables": {
 			reason: "Variables with special names reach their options.",
 			env: map[string]string{
-				"LEADER_ELECTION": "true", "POD_NAMESPACE": "ns", "SHARD_NAME": "a", "TERRAFORM_CLI": "tofu",
+				"LEADER_ELECTION": "true", "POD_NAMESPACE": "ns", "SHARD_NAME": "a", "TERRAFORM_CLI": "tofu", "TERRAFORM_CLI_DIR": "/cli",
 				"ENABLE_MANAGEMENT_POLICIES": "false", "ENABLE_CHANGE_LOGS": "true", "CHANGELOGS_SOCKET_PATH": "/s",
 				"ENABLE_SECRET_CACHE": "false", "XP_TF_DIR": "/x", "ASSIGN_SHARDS": "true",
 			},
 			want: func(o *Options) {
 				o.LeaderElection, o.HoldsLease, o.LeaseNamespace, o.ShardName, o.Shard, o.CLI = new(true), true, "ns", "a", a, "tofu"
+				o.CLIDir = "/cli"
 				o.EnableManagementPolicies, o.EnableChangeLogs, o.ChangeLogsSocketPath = false, true, "/s"
 				o.EnableSecretCache, o.Root, o.AssignShards = false, "/x", true
 				o.Lease.ApplyDuration = 0
@@ -155,6 +156,7 @@ func TestParseOptions(t *testing.T) {
 				"CROSSPLANE_TERRAFORM_PROVIDER_CHANGELOGS_SOCKET_PATH":     "/s",
 				"CROSSPLANE_TERRAFORM_PROVIDER_ENABLE_SECRET_CACHE":        "false",
 				"CROSSPLANE_TERRAFORM_PROVIDER_CLI":                        "tofu",
+				"CROSSPLANE_TERRAFORM_PROVIDER_CLI_DIR":                    "/cli",
 			},
 			want: func(*Options) {},
 		},

@@ -18,6 +18,7 @@ import (
 // Metrics is safe for concurrent use.
 type Metrics struct {
 	shardInfo       *prometheus.GaugeVec
+	cliInfo         *prometheus.GaugeVec
 	workdirsDeleted prometheus.Counter
 	gcFailures      prometheus.Counter
 	statesUnsaved   prometheus.Gauge
@@ -61,6 +62,8 @@ func New(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		shardInfo: gauge("provider_terraform_shard_info",
 			"Always 1. The labels tell which shard this instance serves.", "shard", "mode"),
+		cliInfo: gauge("provider_terraform_cli_info",
+			"Always 1. The labels tell a program that this instance can run.", "product", "version"),
 		workdirsDeleted: counter("provider_terraform_workdirs_deleted_total",
 			"Working directories that were deleted because their Workspace is gone.").WithLabelValues(),
 		gcFailures: counter("provider_terraform_gc_failures_total",
@@ -114,6 +117,9 @@ func New(r prometheus.Registerer) *Metrics {
 
 // Shard records the shard and the mode of this instance: see shard.ID.
 func (m *Metrics) Shard(name, mode string) { m.shardInfo.WithLabelValues(name, mode).Set(1) }
+
+// CLI is called with each program that this instance can run.
+func (m *Metrics) CLI(product, version string) { m.cliInfo.WithLabelValues(product, version).Set(1) }
 
 // WorkdirDeleted counts a working directory that was deleted.
 func (m *Metrics) WorkdirDeleted() { m.workdirsDeleted.Inc() }

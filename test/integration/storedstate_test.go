@@ -18,6 +18,7 @@ import (
 // A storedState is a state in the kubernetes backend, as the CLI has written it.
 type storedState struct {
 	Lineage string `json:"lineage"`
+	Version string `json:"terraform_version"` // of the CLI that has written it, also of OpenTofu
 	Serial  int64  `json:"serial"`
 
 	Outputs map[string]struct {

@@ -50,6 +50,26 @@ const (
 	VarFileSourceSecretKey    VarFileSource = "SecretKey"
 )
 
+// A CLIProduct is a program that runs modules.
+type CLIProduct string
+
+// Programs that run modules.
+const (
+	CLIProductTerraform CLIProduct = "Terraform"
+	CLIProductOpenTofu  CLIProduct = "OpenTofu"
+)
+
+// A CLI is one version of a program that runs modules.
+type CLI struct {
+	// Product is Terraform or OpenTofu.
+	// +kubebuilder:validation:Enum=Terraform;OpenTofu
+	Product CLIProduct `json:"product"`
+
+	// Version of the product, exactly this one, for example 1.12.6.
+	// +kubebuilder:validation:MinLength=1
+	Version string `json:"version"`
+}
+
 // A Var is one input variable of the module.
 type Var struct {
 	// Key is the name of the variable.
@@ -118,6 +138,12 @@ type ModuleParameters struct {
 	// DestroyArgs are extra arguments of the destroy command.
 	// +optional
 	DestroyArgs []string `json:"destroyArgs,omitempty"`
+
+	// CLI that runs the module: exactly this version, which has to be in the directory
+	// of the flag --cli-dir. The default is that of the ProviderConfig or, without one,
+	// the program of the flag --cli.
+	// +optional
+	CLI *CLI `json:"cli,omitempty"`
 
 	// EnableTerraformCLILogging copies what the CLI prints to the log of the
 	// provider. It may contain values of the module.

@@ -41,6 +41,12 @@ type ProviderConfigSpec struct {
 	// +optional
 	BackendFile *string `json:"backendFile,omitempty"`
 
+	// CLI that runs the modules of the Workspaces that name none themselves: exactly this
+	// version, which has to be in the directory of the flag --cli-dir. The default is the
+	// program of the flag --cli.
+	// +optional
+	CLI *CLI `json:"cli,omitempty"`
+
 	// PluginCache says whether runs may use the plugin cache that all Workspaces
 	// share.
 	// +optional

@@ -7,6 +7,7 @@ package workspace
 import (
 	"context"
 	"os"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,9 +18,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -89,6 +92,11 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		return nil, err
 	}
 
+	runs := c.Runs
+	if runs.CLI, err = c.chooseCLI(ws.GetParameters().CLI, spec.CLI); err != nil {
+		return nil, err
+	}
+
 	in, err := runner.Gather(ctx, c.kube, ws.GetParameters(), spec, credentials)
 	if err != nil {
 		return nil, err
@@ -118,5 +126,21 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 	// Events of the managed reconciler have this annotation, too.
 	recorder := redactedRecorder{Recorder: c.recorder.WithAnnotations("external-name", name), secrets: in.Secrets()}
 
-	return newExternal(&pass{connector: c, recorder: recorder, secrets: in.Secrets()}, runner.New(c.Runs, target)), nil
+	return newExternal(&pass{connector: c, recorder: recorder, secrets: in.Secrets()}, runner.New(runs, target)), nil
+}
+
+// chooseCLI returns the CLI that a Workspace or, if it names none, its ProviderConfig asks for.
+func (c *connector) chooseCLI(own, shared *commonv1beta1.CLI) (*terraform.CLI, error) {
+	wanted, field := own, "spec.forProvider.cli"
+	if wanted == nil {
+		wanted, field = shared, "spec.cli of the ProviderConfig"
+	}
+
+	if wanted == nil {
+		return c.CLIs.Default, nil
+	}
+
+	cli, err := c.CLIs.Get(terraform.Product(strings.ToLower(string(wanted.Product))), wanted.Version)
+
+	return cli, errors.Wrapf(err, "cannot use %s", field)
 }

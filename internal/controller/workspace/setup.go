@@ -41,6 +41,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -49,7 +50,9 @@ import (
 type Options struct {
 	controller.Options
 
+	// Runs has no CLI: that of a run is one of CLIs.
 	Runs    runner.Options
+	CLIs    *terraform.Store
 	Configs *providerconfig.Resolver
 	Root    *workdir.Root // has the working directories
 	Metrics Metrics
