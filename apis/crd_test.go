@@ -110,6 +110,7 @@ func TestDefinitions(t *testing.T) {
 		servedBy, servedFor,
 		column("PLAN", "string", ".status.atProvider.plan.summary"),
 		column("DRIFTED", "string", ".status.conditions[?(@.type=='Drifted')].status"),
+		column("AWAITING", "string", ".status.conditions[?(@.type=='AwaitingApproval')].status"),
 		column("CONFIG", "string", ".spec.providerConfigRef.name"),
 		column("LAST-PLAN", "date", ".status.atProvider.lastPlanTime"),
 		column("MESSAGE", "string", ".status.conditions[?(@.type=='Synced')].message"),

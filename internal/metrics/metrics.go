@@ -92,7 +92,7 @@ func New(r prometheus.Registerer) *Metrics {
 		drifts: counter("provider_terraform_drifts_total",
 			"Times that a Workspace was found different from its module, and was corrected, or reported by its condition Drifted.", "action"),
 		workspaces: gauge("provider_terraform_workspaces",
-			"Workspaces of this instance whose condition is True: Drifted or Stalled.", "gvk", "condition"),
+			"Workspaces of this instance whose condition is True: Drifted, Stalled or AwaitingApproval.", "gvk", "condition"),
 		locksRemoved: counter("provider_terraform_orphan_locks_removed_total",
 			"Locks on states that a dead process had left, and that this instance has removed.").WithLabelValues(),
 		claimsWaiting: gauge("provider_terraform_claims_waiting",

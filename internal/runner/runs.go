@@ -75,6 +75,14 @@ func (r *Runner) warnings() terraform.Warnings {
 	return terraform.Warnings{First: []terraform.Diagnostic{d}}
 }
 
+// ReadPlan reads a plan that is saved.
+func (r *Runner) ReadPlan(ctx context.Context, p *terraform.Plan) (*terraform.Reading, error) {
+	return r.CLI.ReadPlan(ctx, *r.run, p.File)
+}
+
+// CLIVersion returns the product and the version of the CLI.
+func (r *Runner) CLIVersion() string { return r.CLI.String() }
+
 // Apply applies the supplied plan. If the plan is stale, it makes a new plan once, calls again with the
 // new plan, and applies it if again returns no error.
 func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.Plan) error, progress func(terraform.Progress)) (*terraform.Applied, error) {
@@ -134,16 +142,27 @@ func (r *Runner) applyPlan(ctx context.Context, p *terraform.Plan, progress func
 }
 
 // AppliesPlan says whether an apply uses the last plan, and so fails if the state has changed since.
-// Otherwise it makes its own plan: because planArgs or applyArgs influence what is planned, and neither
-// applies to the other command, or because the plan lacks something. A saved plan has no values of
-// ephemeral variables, for which the CLI would use their defaults.
-func (r *Runner) AppliesPlan() bool {
-	// If the module cannot be read, no variable is known to be ephemeral.
-	if declared, _ := r.declared(); r.notSaved || declared.Ephemeral {
-		return false
-	}
+func (r *Runner) AppliesPlan() bool { return r.WhyNewPlan() == "" }
 
-	return terraform.AppliesSavedPlan(r.Inputs.parameters.PlanArgs) && terraform.AppliesSavedPlan(r.Inputs.parameters.ApplyArgs, r.run.Env...)
+// WhyNewPlan returns why an apply makes its own plan: because planArgs or applyArgs influence what is planned, and
+// neither applies to the other command, or because the plan lacks something. It is empty if the apply uses the last
+// plan. A saved plan has no values of ephemeral variables, for which the CLI would use their defaults.
+func (r *Runner) WhyNewPlan() string {
+	// If the module cannot be read, no variable is known to be ephemeral.
+	declared, _ := r.declared()
+
+	switch {
+	case r.notSaved:
+		return "the backend does not save plans"
+	case declared.Ephemeral:
+		return "a variable of the module is ephemeral"
+	case !terraform.AppliesSavedPlan(r.Inputs.parameters.PlanArgs):
+		return "spec.forProvider.planArgs has an argument that changes what is planned"
+	case !terraform.AppliesSavedPlan(r.Inputs.parameters.ApplyArgs, r.run.Env...):
+		return "spec.forProvider.applyArgs, TF_CLI_ARGS or TF_CLI_ARGS_apply has an argument that changes what is planned"
+	default:
+		return ""
+	}
 }
 
 // Destroy destroys everything in the state, and returns the number of resources. If it has to

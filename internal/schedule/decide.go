@@ -119,7 +119,7 @@ func (p Policy) Decide(f Facts, r Record, now time.Time) Decision {
 // reason returns the reason to reconcile a Workspace now. It is empty if there is none.
 func (p Policy) reason(f Facts, r Record, now time.Time) string {
 	switch {
-	case f.Deleted:
+	case f.Deleted && !r.Observation.isAwaiting(f):
 		return "it is being deleted"
 	case r.Failures.of(f):
 		return "it is tried again after a failure"

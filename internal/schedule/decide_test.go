@@ -57,6 +57,7 @@ func TestDecide(t *testing.T) {
 	unprotected := func(f *Facts) { f.Unprotected = true }
 	differs := func(o *Observation) { o.UpToDate = false }
 	unwritten := func(o *Observation) { o.written = false }
+	waits := func(o *Observation) { o.UpToDate, o.Awaiting = false, &Awaiting{} }
 	missing := func(o *Observation) { o.UpToDate, o.Exists = false, false }
 
 	reconcile := func(reason string) Decision { return Decision{Action: Reconcile, Reason: reason} }
@@ -90,6 +91,15 @@ func TestDecide(t *testing.T) {
 		"Paused":       {reason: "The managed reconciler records it.", facts: facts(changed, func(f *Facts) { f.Paused = true }), record: failing(observed(fresh), time.Minute, false), want: reconcile("it is paused")},
 
 		"Unprotected": {reason: "A person has removed the finalizer.", facts: facts(unprotected), record: observed(fresh), want: reconcile("its finalizer is missing")},
+
+		"Waits":             {reason: "Its plan waits for approval.", facts: facts(func(f *Facts) { f.Ready, f.Current = false, false }), record: observed(fresh, waits), want: later},
+		"WaitsForCreation":  {reason: "It does so before anything exists.", facts: facts(func(f *Facts) { f.Ready, f.Owns, f.Complete = false, false, false }), record: observed(fresh, waits, func(o *Observation) { o.Exists = false }), want: later},
+		"WaitsApproved":     {reason: "A person has approved the plan, or changed it.", facts: facts(annotated), record: observed(fresh, waits), want: reconcile("it was changed")},
+		"WaitsPoll":         {reason: "The plan may have changed.", facts: facts(), record: observed(old, waits), want: reconcile("a poll is due")},
+		"WaitsUnsaid":       {reason: "The status does not say that it waits.", facts: facts(), record: observed(fresh, waits, unwritten), want: reconcile("its status does not show what was observed")},
+		"DeletionWaits":     {reason: "The deletion waits for approval.", facts: facts(deleted), record: observed(fresh, waits), want: later},
+		"DeletionApproved":  {reason: "A person has approved it.", facts: facts(deleted, annotated), record: observed(fresh, waits), want: withSlot("it is being deleted")},
+		"DeletionWaitsPoll": {reason: "The state may have changed.", facts: facts(deleted), record: observed(old, waits), want: withSlot("a poll is due")},
 
 		"Inherited":         {reason: "According to the previous instance, there is nothing to do.", facts: facts(), record: inherited(fresh), want: later},
 		"InheritedPoll":     {reason: "The poll of the previous instance is due.", facts: facts(), record: inherited(old), want: reconcile("a poll is due")},

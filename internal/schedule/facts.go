@@ -73,7 +73,7 @@ func Desired(o client.Object) string {
 		switch key {
 		case meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed:
 			return true
-		case workspace.AcceptLostStateAnnotationKey, workspace.AcceptTakenOverStateAnnotationKey:
+		case workspace.AcceptLostStateAnnotationKey, workspace.AcceptTakenOverStateAnnotationKey, workspace.ApprovePlanAnnotationKey:
 			return false
 		default:
 			return strings.HasPrefix(key, workspace.KeyPrefix)

@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
@@ -264,6 +266,9 @@ type Observation struct {
 	// Plan is the summary of the changes, or nil if there are none.
 	Plan *commonv1beta1.PlanSummary
 
+	// Awaiting is what the plan, or the deletion, waits for. It is nil if it waits for no approval.
+	Awaiting *Awaiting
+
 	// Outputs in the state, sensitive ones included.
 	Outputs map[string]terraform.Output
 
@@ -280,14 +285,31 @@ type Observation struct {
 	written bool
 }
 
-// needsNoChange says that the infrastructure matches the module, or may not be changed.
-func (o Observation) needsNoChange(f Facts) bool { return o.UpToDate || o.Exists && !f.MayUpdate }
+// An Awaiting is the reason and the message of the condition AwaitingApproval.
+type Awaiting struct {
+	Reason  xpv2.ConditionReason
+	Message string
+
+	// Changed counts how often the plan was another one than before, although nothing else was.
+	Changed int
+}
+
+// needsNoChange says that the infrastructure matches the module, or may not be changed yet, or at all.
+func (o Observation) needsNoChange(f Facts) bool {
+	return o.UpToDate || o.Awaiting != nil || o.Exists && !f.MayUpdate
+}
+
+// isAwaiting says whether what people have written waits for approval.
+func (o Observation) isAwaiting(f Facts) bool { return o.Awaiting != nil && o.Desired == f.Desired }
 
 // reported says whether the status of a Workspace shows the observation. The conditions alone do not tell:
 // those of an earlier observation may be the same, but not its outputs.
 func (o Observation) reported(f Facts) bool {
-	if o.UpToDate {
+	switch {
+	case o.UpToDate:
 		return o.written && f.Ready && f.Current
+	case o.Awaiting != nil:
+		return o.written
 	}
 
 	return f.MayUpdate || !o.Exists || o.written && f.Drifted

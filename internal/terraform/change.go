@@ -4,11 +4,18 @@
 
 package terraform
 
-import "cmp"
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
 
 const (
-	maxChanges = 20  // The number of changes of each kind that a Plan names.
-	maxAddress = 256 // The length of an address in it, in bytes.
+	maxChanges   = 20  // The number of changes of each kind that a Plan names.
+	maxDeletions = 50  // The number of deletions that a person who approves them sees.
+	maxAddress   = 256 // The length of an address in it, in bytes.
 )
 
 // A ResourceChange is a planned change of one resource instance.
@@ -29,6 +36,37 @@ func (c ResourceChange) DeletesImport() bool { return c.Imports && c.Deletes() }
 
 // String returns the action and the address.
 func (c ResourceChange) String() string { return c.Action + " " + c.Address }
+
+// Deletions are everything that a plan deletes or replaces.
+type Deletions struct {
+	Count int
+	// First has the first 50 addresses, without secrets and cut to 256 bytes.
+	First []string
+	// Digest of all actions and addresses, without secrets. The CLI prints them in an order that differs from run to run.
+	Digest string
+}
+
+func (ws Workspace) deletions(changes []ResourceChange) Deletions {
+	d := Deletions{Count: len(changes)}
+	if d.Count == 0 {
+		return d
+	}
+
+	first := firsts[string]{order: cmp.Compare[string], max: maxDeletions}
+	all := make([]string, 0, len(changes))
+
+	for _, c := range changes {
+		first.add(ws.shown(c.Address))
+		all = append(all, ws.redacted(c.String()))
+	}
+
+	slices.Sort(all)
+
+	text, _ := json.Marshal(all) // Strings always can be.
+	d.First, d.Digest = first.kept, fmt.Sprintf("%x", sha256.Sum256(text))
+
+	return d
+}
 
 // shown returns an address without secrets, and of limited length.
 func (ws Workspace) shown(address string) string {

@@ -49,6 +49,7 @@ type Plan struct {
 	MoreResources int
 	Outputs       []string
 	Drift         []string
+	Deletions     Deletions
 	// Warnings of the run.
 	Warnings Warnings
 	// Prior is the state that the plan was made from, as PullState returns it. It is nil if the plan is not
@@ -109,7 +110,7 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 	p := &Plan{
 		File: o.Out, Changes: changes && !r.onlyChecks(), Summary: r.total(), NoSummary: r.summary == nil,
 		Resources: r.planned.kept, MoreResources: r.planned.more, Outputs: r.newOutputs.kept, Drift: r.drift.kept,
-		Warnings: r.warned(ws),
+		Deletions: ws.deletions(r.deletes), Warnings: r.warned(ws),
 	}
 	for i, c := range p.Resources {
 		p.Resources[i].Address = ws.shown(c.Address)

@@ -102,6 +102,7 @@ output "v" { value = var.v }`,
 			File: filepath.Join(ws.Dir, "plan"), Changes: true, Summary: Summary{Add: 1, Change: 1, Destroy: 1},
 			Resources: []ResourceChange{{Action: "replace", Address: "terraform_data.b"}, {Action: "update", Address: "terraform_data.a"}},
 			Outputs:   []string{"v"},
+			Deletions: ws.deletions([]ResourceChange{{Action: "replace", Address: "terraform_data.b"}}),
 			Prior:     &State{Resources: 2, Managed: 2, Outputs: map[string]Output{"v": text("one")}},
 		}
 

@@ -53,10 +53,11 @@ type report struct {
 	began      bool         // The run began to process a resource.
 	drift      firsts[string]
 	planned    firsts[ResourceChange]
-	newOutputs firsts[string] // The names of those that a plan changes.
-	checkReads bool           // A plan reads data sources in check blocks once more when it is applied,
-	reads      bool           // and other data sources then.
-	summary    *Summary       // The last one; nil if there was none.
+	deletes    []ResourceChange // Everything that a plan deletes.
+	newOutputs firsts[string]   // The names of those that a plan changes.
+	checkReads bool             // A plan reads data sources in check blocks once more when it is applied,
+	reads      bool             // and other data sources then.
+	summary    *Summary         // The last one; nil if there was none.
 	outputs    map[string]Output
 
 	downloading string // The module that an init has begun to download and not ended, such as parent.child.
@@ -156,7 +157,12 @@ func (r *report) addDiagnostic(in *jsonDiagnostic) {
 func (r *report) addChange(c *jsonHook) {
 	switch {
 	case isChange(c.Action):
-		r.planned.add(ResourceChange{Action: c.Action, Address: c.Resource.Address, Imports: c.Importing != nil})
+		planned := ResourceChange{Action: c.Action, Address: c.Resource.Address, Imports: c.Importing != nil}
+		r.planned.add(planned)
+
+		if planned.Deletes() {
+			r.deletes = append(r.deletes, planned)
+		}
 	case c.Reason == "read_because_check_nested":
 		r.checkReads = true
 	case c.Action == "read":

@@ -23,6 +23,7 @@ func TestReport(t *testing.T) {
 		Warnings    []Diagnostic
 		Drift       []string
 		Planned     []ResourceChange
+		Deletes     []ResourceChange
 		NewOutputs  []string
 		Summary     *Summary
 		Outputs     map[string]Output
@@ -97,6 +98,11 @@ func TestReport(t *testing.T) {
 					{Action: "replace", Address: `a.p["x"]`},
 					{Action: "create", Address: "a.n"},
 				},
+				Deletes: []ResourceChange{
+					{Action: "replace", Address: `a.p["x"]`},
+					{Action: "replace", Address: "a.i", Imports: true},
+					{Action: "delete", Address: "a.d"},
+				},
 				NewOutputs: []string{"l", "o"},
 				Summary:    &Summary{Add: 1, Change: 2, Destroy: 3, Import: 4, Forget: 5},
 			},
@@ -154,6 +160,7 @@ func TestReport(t *testing.T) {
 
 			got.Diagnostics, got.Drift, got.Summary, got.Outputs = r.errors.kept, r.drift.kept, r.summary, r.outputs
 			got.Warnings, got.Planned, got.NewOutputs = r.warnings.kept, r.planned.kept, r.newOutputs.kept
+			got.Deletes = r.deletes
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)

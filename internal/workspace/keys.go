@@ -22,6 +22,10 @@ const AcceptLostStateAnnotationKey = "terraform.crossplane.io/accept-lost-state"
 // resources that it has not created. Its value is the lineage of the state that the Workspace took over.
 const AcceptTakenOverStateAnnotationKey = "terraform.crossplane.io/accept-taken-over-state"
 
+// ApprovePlanAnnotationKey is the annotation on a Workspace with which a person approves one plan, or its deletion. Its
+// value is the ID in status.atProvider.plan. It has no effect on any other plan, and can stay.
+const ApprovePlanAnnotationKey = "terraform.crossplane.io/approve-plan"
+
 // LineageUnknown stands for the lineage of a state that was made and never read since.
 const LineageUnknown = "unknown"
 
@@ -44,4 +48,7 @@ const (
 	// TypeStateTakenOver is true on a Workspace that has taken over resources that it did not create,
 	// and has neither applied a plan of its own since, nor been allowed to destroy them.
 	TypeStateTakenOver xpv2.ConditionType = "StateTakenOver"
+
+	// TypeAwaitingApproval is true on a Workspace whose plan, or whose deletion, waits until a person approves it.
+	TypeAwaitingApproval xpv2.ConditionType = "AwaitingApproval"
 )

@@ -39,6 +39,19 @@ func Kinds() []Kind {
 	}
 }
 
+// KindOf returns the kind of a Workspace.
+func KindOf(ws Workspace) Kind {
+	kinds := Kinds()
+	if ws.GetNamespace() == "" {
+		return kinds[0]
+	}
+
+	return kinds[1]
+}
+
+// ResourceOf returns the resource of a Workspace, as it is named in a command of kubectl.
+func ResourceOf(ws Workspace) string { return "workspaces." + KindOf(ws).GroupVersionKind.Group }
+
 // GroupVersionKinds returns the GroupVersionKind of every kind of Workspace.
 func GroupVersionKinds() []schema.GroupVersionKind {
 	kinds := Kinds()

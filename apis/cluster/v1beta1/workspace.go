@@ -47,6 +47,7 @@ type WorkspaceStatus struct {
 // +kubebuilder:printcolumn:name="SERVED-FOR",type="date",JSONPath=".status.ownership.claimedAt",priority=1
 // +kubebuilder:printcolumn:name="PLAN",type="string",JSONPath=".status.atProvider.plan.summary",priority=1
 // +kubebuilder:printcolumn:name="DRIFTED",type="string",JSONPath=".status.conditions[?(@.type=='Drifted')].status",priority=1
+// +kubebuilder:printcolumn:name="AWAITING",type="string",JSONPath=".status.conditions[?(@.type=='AwaitingApproval')].status",priority=1
 // +kubebuilder:printcolumn:name="CONFIG",type="string",JSONPath=".spec.providerConfigRef.name",priority=1
 // +kubebuilder:printcolumn:name="LAST-PLAN",type="date",JSONPath=".status.atProvider.lastPlanTime",priority=1
 // +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].message",priority=1

@@ -100,6 +100,22 @@ type PlanSummary struct {
 	// +optional
 	OutputChanges []string `json:"outputChanges,omitempty"`
 
+	// ID identifies a plan, or a deletion, that waits for approval: it is the value of
+	// the annotation terraform.crossplane.io/approve-plan that approves it. It depends
+	// on what would be done and on the state, not on the revision of the module.
+	// +optional
+	ID string `json:"id,omitempty"`
+
+	// Destroyed are addresses of resources that a plan that waits for approval deletes
+	// or replaces: the first 50.
+	// +optional
+	Destroyed []string `json:"destroyed,omitempty"`
+
+	// Secret has the namespace and the name of the Secret with the text of a plan that
+	// waits for approval. It may contain secrets.
+	// +optional
+	Secret string `json:"secret,omitempty"`
+
 	// Drifted are addresses of resources that were changed outside of Terraform:
 	// the first ones, if there are many.
 	// +optional

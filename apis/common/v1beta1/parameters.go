@@ -70,6 +70,16 @@ type CLI struct {
 	Version string `json:"version"`
 }
 
+// An Approval says which plans wait until a person approves them.
+type Approval string
+
+// Approvals, the strictest one last.
+const (
+	ApprovalNever   Approval = "Never"
+	ApprovalDestroy Approval = "Destroy"
+	ApprovalAlways  Approval = "Always"
+)
+
 // A Var is one input variable of the module.
 type Var struct {
 	// Key is the name of the variable.
@@ -138,6 +148,14 @@ type ModuleParameters struct {
 	// DestroyArgs are extra arguments of the destroy command.
 	// +optional
 	DestroyArgs []string `json:"destroyArgs,omitempty"`
+
+	// Approval says which plans wait until a person approves them. Never: none.
+	// Destroy: those that delete or replace resources, and the deletion of a Workspace
+	// that has resources. Always: every plan, and such a deletion. Of the Workspace and
+	// its ProviderConfig, the stricter one counts. The default is Never.
+	// +kubebuilder:validation:Enum=Never;Destroy;Always
+	// +optional
+	Approval Approval `json:"approval,omitempty"`
 
 	// CLI that runs the module: exactly this version, which has to be in the directory
 	// of the flag --cli-dir. The default is that of the ProviderConfig or, without one,

@@ -41,6 +41,14 @@ type ProviderConfigSpec struct {
 	// +optional
 	BackendFile *string `json:"backendFile,omitempty"`
 
+	// Approval says which plans of the Workspaces wait until a person approves them.
+	// Never: none. Destroy: those that delete or replace resources, and the deletion of
+	// a Workspace that has resources. Always: every plan, and such a deletion. Of the
+	// Workspace and its ProviderConfig, the stricter one counts. The default is Never.
+	// +kubebuilder:validation:Enum=Never;Destroy;Always
+	// +optional
+	Approval Approval `json:"approval,omitempty"`
+
 	// CLI that runs the modules of the Workspaces that name none themselves: exactly this
 	// version, which has to be in the directory of the flag --cli-dir. The default is the
 	// program of the flag --cli.

@@ -192,6 +192,11 @@ func (in *PlanSummary) DeepCopyInto(out *PlanSummary) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.Destroyed != nil {
+		in, out := &in.Destroyed, &out.Destroyed
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Drifted != nil {
 		in, out := &in.Drifted, &out.Drifted
 		*out = make([]string, len(*in))

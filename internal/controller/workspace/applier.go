@@ -51,6 +51,7 @@ type applyCLI interface {
 	Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.Plan) error, progress func(terraform.Progress)) (*terraform.Applied, error)
 	Source() string
 	AppliesPlan() bool
+	WhyNewPlan() string
 }
 
 // Create applies the plan that was made when the connector connected.
@@ -287,6 +288,15 @@ func (a *applier) begin(ws workspace.Workspace, p *terraform.Plan) error {
 
 	if err := a.keepsTakenOver(ws, p); err != nil {
 		return err
+	}
+
+	if a.mustApprove(p, a.cli.WhyNewPlan()) {
+		// An approval is for one state.
+		if p != a.plan {
+			return errors.New("the state has changed since the approved plan was made. Nothing was changed: another plan follows, which waits for approval")
+		}
+
+		a.recorder.Event(ws, event.Normal(reasonApplying, "Applying the approved plan "+ws.GetAnnotations()[workspace.ApprovePlanAnnotationKey]))
 	}
 
 	a.plan = p

@@ -94,7 +94,7 @@ func summarize(p *terraform.Plan) *commonv1beta1.PlanSummary {
 		Change:        p.Summary.Change,
 		Destroy:       p.Summary.Destroy,
 		Import:        p.Summary.Import,
-		Summary:       fmt.Sprintf("+%d ~%d -%d", p.Summary.Add, p.Summary.Change, p.Summary.Destroy),
+		Summary:       shortSummary(p.Summary.Add, p.Summary.Change, p.Summary.Destroy),
 		OutputChanges: p.Outputs,
 		Drifted:       p.Drift,
 	}
@@ -108,6 +108,11 @@ func summarize(p *terraform.Plan) *commonv1beta1.PlanSummary {
 	}
 
 	return s
+}
+
+// shortSummary returns the numbers of a plan for a column of kubectl.
+func shortSummary(add, change, destroy int) string {
+	return fmt.Sprintf("+%d ~%d -%d", add, change, destroy)
 }
 
 // isNews says whether a plan differs from the last one for the same specification.

@@ -126,7 +126,10 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 	// Events of the managed reconciler have this annotation, too.
 	recorder := redactedRecorder{Recorder: c.recorder.WithAnnotations("external-name", name), secrets: in.Secrets()}
 
-	return newExternal(&pass{connector: c, recorder: recorder, secrets: in.Secrets()}, runner.New(runs, target)), nil
+	return newExternal(&pass{
+		connector: c, recorder: recorder, secrets: in.Secrets(),
+		approves: workspace.ApprovalOf(ws, spec.Approval),
+	}, runner.New(runs, target)), nil
 }
 
 // chooseCLI returns the CLI that a Workspace or, if it names none, its ProviderConfig asks for.

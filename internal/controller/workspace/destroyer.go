@@ -53,6 +53,10 @@ type destroyCLI interface {
 // workspace.
 func (d *destroyer) Delete(ctx context.Context, ws workspace.Workspace) (managed.ExternalDelete, error) {
 	mine, err := d.destroy(ctx, ws)
+	if errors.Is(err, errAwaitsApproval) {
+		return managed.ExternalDelete{AdditionalDetails: map[string]string{"awaits-approval": "true"}}, nil
+	}
+
 	if err != nil {
 		return managed.ExternalDelete{}, d.failed(ws, d.withWayOut(ws, err))
 	}
@@ -77,6 +81,9 @@ func (d *destroyer) Delete(ctx context.Context, ws workspace.Workspace) (managed
 
 	return managed.ExternalDelete{}, nil
 }
+
+// errAwaitsApproval is the result of a destroy that waits for approval, which is no failure.
+var errAwaitsApproval = errors.New("the deletion waits for approval")
 
 // deleteWorkspace deletes the Terraform workspace, whose state is empty.
 func (d *destroyer) deleteWorkspace(ctx context.Context, ws workspace.Workspace) (err error) {
@@ -122,6 +129,18 @@ func (d *destroyer) destroy(ctx context.Context, ws workspace.Workspace) (mine b
 
 	if mine, err := d.mayDestroy(ctx, ws, state); err != nil || !mine {
 		return mine, err
+	}
+
+	approval := d.deletionApproval(ws, state)
+	if approval.waits != nil {
+		d.waitForDeletion(ws, state, approval)
+
+		return false, errAwaitsApproval
+	}
+
+	if approval.id != "" {
+		awaiting(ws, nil, true)
+		d.recorder.Event(ws, event.Normal(reasonApplying, "Destroying what was approved: "+approval.id))
 	}
 
 	switch {

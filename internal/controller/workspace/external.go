@@ -43,7 +43,7 @@ func newExternal(ps *pass, cli workspaceRunner) *external {
 
 	return &external{
 		pass:      ps,
-		planner:   &planner{pass: ps, cli: cli, states: states, locks: locks, guard: guard, unsaved: unsaved},
+		planner:   &planner{pass: ps, cli: cli, states: states, locks: locks, guard: guard, unsaved: unsaved, approver: &approver{pass: ps, cli: cli}},
 		applier:   &applier{pass: ps, cli: cli, state: cli, locks: locks, guard: guard, unsaved: unsaved},
 		destroyer: &destroyer{pass: ps, cli: cli, state: cli, module: cli, states: states, locks: locks, guard: guard, unsaved: unsaved},
 		cli:       cli,

@@ -155,7 +155,7 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 		recorder: r.events,
 		name:     "test",
 	}
-	r.external = newExternal(&pass{connector: c, recorder: r.events, secrets: redact.New([]byte("sesame-sesame"))}, r.runner)
+	r.external = newExternal(&pass{connector: c, recorder: r.events, secrets: redact.New([]byte("sesame-sesame")), approves: commonv1beta1.ApprovalNever}, r.runner)
 
 	return r
 }

@@ -49,7 +49,7 @@ func (c *connector) initialize(ctx context.Context, mg resource.Managed) error {
 // addFinalizer leaves its write to the managed reconciler if a creation follows.
 func (c *connector) addFinalizer(ctx context.Context, o resource.Object) error {
 	ws, ok := o.(workspace.Workspace)
-	if r := c.records.Get(o); !ok || !r.Observed() || r.Observation.Exists || !workspace.MayCreate(ws) {
+	if r := c.records.Get(o); !ok || !r.Observed() || r.Observation.Exists || r.Observation.Awaiting != nil || !workspace.MayCreate(ws) {
 		return resource.NewAPIFinalizer(c.kube, managed.FinalizerName).AddFinalizer(ctx, o)
 	}
 

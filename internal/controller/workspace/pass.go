@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/listing"
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -25,6 +26,9 @@ type pass struct {
 	// recorder adds the external name to Events, and redacts the secrets.
 	recorder event.Recorder
 	secrets  *redact.Secrets
+
+	// approves says which plans a person has to approve.
+	approves commonv1beta1.Approval
 }
 
 // failed records the supplied error and returns it without secrets.

@@ -26,13 +26,14 @@ const reasonPlanned event.Reason = "PlannedChanges"
 type planner struct {
 	*pass
 
-	cli     planCLI
-	states  *kubernetesStates
-	locks   *locker
-	guard   *stateGuard
-	unsaved *unsavedState
+	cli      planCLI
+	states   *kubernetesStates
+	locks    *locker
+	guard    *stateGuard
+	unsaved  *unsavedState
+	approver *approver
 
-	// plan is the one of this pass, or nil without one.
+	// plan is the one of this pass, or nil without one that may be applied.
 	plan *terraform.Plan
 }
 
@@ -71,7 +72,7 @@ func (pl *planner) observe(ctx context.Context, ws workspace.Workspace) (managed
 		return pl.report(ctx, ws, r.Observation)
 	}
 
-	suspect := pl.locks.mayBeLocked(ws)
+	suspect, before := pl.locks.mayBeLocked(ws), pl.records.Get(ws).Observation
 	pl.records.ForgetObservation(ws)
 
 	o, err := pl.planned(ctx, ws, suspect)
@@ -79,7 +80,15 @@ func (pl *planner) observe(ctx context.Context, ws workspace.Workspace) (managed
 		return managed.ExternalObservation{}, err
 	}
 
+	if !nothingFollows(ws, o.Exists) {
+		pl.awaitApproval(ctx, ws, &o, before)
+	}
+
 	pl.records.Observe(ws, o)
+
+	if o.Awaiting != nil {
+		return pl.report(ctx, ws, o)
+	}
 
 	// Expected changes already hold an apply slot. Unexpected drift waits for one without blocking a
 	// worker. The status is not written then, so that each Event would be repeated after the next plan.
@@ -99,6 +108,20 @@ func (pl *planner) observe(ctx context.Context, ws workspace.Workspace) (managed
 	}
 
 	return pl.report(ctx, ws, o)
+}
+
+// awaitApproval records in the observation whether its plan waits for approval. before is the last observation.
+func (pl *planner) awaitApproval(ctx context.Context, ws workspace.Workspace, o *schedule.Observation, before schedule.Observation) {
+	a := pl.approver.approval(ctx, ws, pl.plan, before)
+	if o.Awaiting = a.waits; a.id != "" {
+		o.Plan.ID, o.Plan.Secret, o.Plan.Destroyed = a.id, a.secret, pl.plan.Deletions.First
+	}
+
+	if a.waits != nil {
+		pl.announceWait(ws, a)
+
+		pl.plan = nil
+	}
 }
 
 func (pl *planner) holds(ws workspace.Workspace, r schedule.Record) bool {

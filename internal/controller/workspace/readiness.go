@@ -70,6 +70,16 @@ func served(ws workspace.Workspace) {
 	}
 }
 
+// waiting is for a Workspace whose plan waits for approval. One that is ready stays so, with the generation that it is
+// ready for: who waits for a change goes on waiting.
+func waiting(ws workspace.Workspace) {
+	if ws.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue {
+		c := xpv2.Unavailable().WithMessage("See the condition AwaitingApproval").WithObservedGeneration(ws.GetGeneration())
+		c.Reason = xpv2.ConditionReason(workspace.TypeAwaitingApproval)
+		ws.SetConditions(c)
+	}
+}
+
 // isNotServed says whether Ready is what an instance has written that found nobody to serve the Workspace.
 func isNotServed(ws workspace.Workspace) bool {
 	return ws.GetCondition(xpv2.TypeReady).Reason == workspace.ReasonNotServed

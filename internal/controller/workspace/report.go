@@ -71,6 +71,13 @@ func (ps *pass) report(ctx context.Context, ws workspace.Workspace, seen schedul
 		workspace.Own(ws, seen.CreatedLineage)
 	}
 
+	awaiting(ws, seen.Awaiting, seen.Plan != nil && seen.Plan.ID != "")
+
+	// The text of the plan is not needed any more.
+	if ps.approves == commonv1beta1.ApprovalAlways && before.Plan != nil && seen.UpToDate {
+		ps.hidePlan(ctx, ws)
+	}
+
 	if seen.UpToDate {
 		workspace.Succeed(ws, ps.now())
 		ready(ws)
@@ -80,9 +87,10 @@ func (ps *pass) report(ctx context.Context, ws workspace.Workspace, seen schedul
 	// What was observed is in the status even if the connection Secret cannot be read.
 	details, err = ps.toPublish(ctx, ws, details, seen.UpToDate)
 
+	// Nothing follows what waits for approval.
 	return managed.ExternalObservation{
-		ResourceExists:    seen.Exists,
-		ResourceUpToDate:  seen.UpToDate,
+		ResourceExists:    seen.Exists || seen.Awaiting != nil,
+		ResourceUpToDate:  seen.UpToDate || seen.Awaiting != nil,
 		ConnectionDetails: details,
 	}, err
 }

@@ -15,6 +15,7 @@ import (
 // of an external knows only those that it needs.
 type workspaceRunner interface { //nolint:interfacebloat // It is only taken apart: see newExternal.
 	planCLI
+	approvalCLI
 	applyCLI
 	destroyCLI
 	moduleCLI

@@ -65,6 +65,7 @@ type fakeRunner struct {
 
 	incomplete error
 	remakes    bool
+	effects    string
 
 	// optional says that the state can be reached without the module, so that a missing module is
 	// no error.
@@ -230,6 +231,20 @@ func (r *fakeRunner) Source() string { return "" }
 func (r *fakeRunner) Incomplete() error { return r.incomplete }
 
 func (r *fakeRunner) AppliesPlan() bool { return !r.remakes }
+
+func (r *fakeRunner) CLIVersion() string { return "OpenTofu 1.2.3" }
+
+func (r *fakeRunner) ReadPlan(context.Context, *terraform.Plan) (*terraform.Reading, error) {
+	return &terraform.Reading{Effects: []byte(r.effects), Text: []byte("text")}, nil
+}
+
+func (r *fakeRunner) WhyNewPlan() string {
+	if r.remakes {
+		return "it is a test"
+	}
+
+	return ""
+}
 
 func (r *fakeRunner) LeaveOutModule() bool {
 	r.leftOut = r.optional

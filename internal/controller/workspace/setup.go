@@ -57,6 +57,9 @@ type Options struct {
 	Root    *workdir.Root // has the working directories
 	Metrics Metrics
 
+	// PlanNamespace is the namespace of the Secrets with plans of cluster-scoped Workspaces.
+	PlanNamespace string
+
 	// Locks finds locks of dead processes. All kinds of Workspaces share it.
 	Locks statelock.Detector
 

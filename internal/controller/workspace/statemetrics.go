@@ -22,7 +22,7 @@ import (
 )
 
 // recordStates returns a runnable that counts, in every interval, how many Workspaces of a kind
-// are in the cache, and how many of them are Ready, Synced, Drifted and Stalled. Each count uses a new recorder,
+// are in the cache, and how many of them are Ready, Synced, Drifted, Stalled and AwaitingApproval. Each count uses a new recorder,
 // because a recorder keeps the list that it has counted: 0.7 kB for every Workspace. The loop of
 // the recorder itself would end the instance if a list failed.
 func recordStates(kube client.Client, cache client.Reader, kind workspace.Kind, o controller.Options, m StateMetrics) manager.RunnableFunc {
@@ -46,7 +46,7 @@ func recordStates(kube client.Client, cache client.Reader, kind workspace.Kind, 
 
 // countConditions counts the conditions that a managed resource of another provider does not have.
 func countConditions(list resource.ManagedList, kind workspace.Kind, m StateMetrics) {
-	n := map[xpv2.ConditionType]int{workspace.TypeDrifted: 0, workspace.TypeStalled: 0}
+	n := map[xpv2.ConditionType]int{workspace.TypeDrifted: 0, workspace.TypeStalled: 0, workspace.TypeAwaitingApproval: 0}
 
 	for _, mg := range list.GetItems() {
 		for t := range n {

@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// Reasons of the condition AwaitingApproval.
+const (
+	reasonPlanPending      xpv2.ConditionReason = "PlanPending"
+	reasonApprovalOutdated xpv2.ConditionReason = "ApprovalOutdated"
+	reasonPlanNotSaved     xpv2.ConditionReason = "PlanNotSaved"
+	reasonDeletionPending  xpv2.ConditionReason = "DeletionPending"
+	reasonApproved         xpv2.ConditionReason = "Approved"
+	reasonNothingToApprove xpv2.ConditionReason = "NothingToApprove"
+)
+
+const (
+	reasonAwaiting event.Reason = "AwaitingApproval"
+	reasonApplying event.Reason = "ApprovedPlan"
+)
+
+// An approver finds out whether a plan may be applied.
+type approver struct {
+	*pass
+
+	cli approvalCLI
+}
+
+// An approvalCLI knows what a plan does, and whether an apply would do that.
+type approvalCLI interface {
+	WhyNewPlan() string
+	ReadPlan(ctx context.Context, p *terraform.Plan) (*terraform.Reading, error)
+	CLIVersion() string
+}
+
+// An approval is what is known of a plan that needs one. The zero value is that of a plan that needs none.
+type approval struct {
+	id, secret string
+
+	// waits is nil if the plan is approved.
+	waits *schedule.Awaiting
+}
+
+// uncertain returns why it is not known what the apply of a plan would delete, or is empty. whyNew says why the apply would
+// make another plan: see runner.WhyNewPlan.
+func uncertain(p *terraform.Plan, whyNew string) string {
+	switch {
+	case whyNew != "":
+		return whyNew
+	case p.NoSummary:
+		return "the CLI has not told what it would do"
+	case p.Deletions.Count != p.Summary.Destroy:
+		return fmt.Sprintf("the CLI counts %d to destroy, and names %d", p.Summary.Destroy, p.Deletions.Count)
+	default:
+		return ""
+	}
+}
+
+// mustApprove says whether a person has to approve a plan.
+func (ps *pass) mustApprove(p *terraform.Plan, whyNew string) bool {
+	switch {
+	case ps.approves == commonv1beta1.ApprovalNever || !p.Changes:
+		return false
+	case ps.approves == commonv1beta1.ApprovalDestroy:
+		return p.Deletions.Count > 0 || uncertain(p, whyNew) != ""
+	default:
+		return true
+	}
+}
+
+// approval returns what a plan waits for. before is the last observation: a plan that has another ID each time can never
+// be approved.
+func (a *approver) approval(ctx context.Context, ws workspace.Workspace, p *terraform.Plan, before schedule.Observation) approval {
+	whyNew := a.cli.WhyNewPlan()
+	if !a.mustApprove(p, whyNew) {
+		return approval{}
+	}
+
+	if why := uncertain(p, whyNew); why != "" {
+		return notSaved(why)
+	}
+
+	if a.approves == commonv1beta1.ApprovalDestroy {
+		id := workspace.PlanID(ws, summarizeState(p.Prior), p.Deletions.Digest)
+
+		return approval{id: id, waits: pending(ws, id, reasonPlanPending, planText(ws, p, id))}
+	}
+
+	ap, err := a.readPlan(ctx, ws, p)
+	if err != nil {
+		return notSaved(redactErr(a.secrets, err).Error())
+	}
+
+	if ap.waits == nil {
+		return ap
+	}
+
+	if b := before.Awaiting; b != nil && before.Desired == schedule.Desired(ws) && before.Plan.ID != ap.id && before.State.Serial == int64(p.Prior.Serial) { //nolint:gosec // As in the status.
+		ap.waits.Changed = b.Changed + 1
+	}
+
+	if ap.waits.Changed >= maxChanged {
+		ap.waits.Message = "This plan differs each time it is made, for example because of plantimestamp(): it cannot be approved. " + ap.waits.Message
+	}
+
+	return ap
+}
+
+// maxChanged is how often a plan differs from the one before until it is said that it always does.
+const maxChanged = 2
+
+// readPlan identifies a plan by all that it does, and writes its text to its Secret if it waits.
+func (a *approver) readPlan(ctx context.Context, ws workspace.Workspace, p *terraform.Plan) (approval, error) {
+	s, err := a.planSecret(ctx, ws)
+	if err != nil {
+		return approval{}, err
+	}
+
+	r, err := a.cli.ReadPlan(ctx, p)
+	if err != nil {
+		return approval{}, err
+	}
+
+	ap := approval{id: workspace.ReadPlanID(ws, summarizeState(p.Prior), s.Data[planSecretKey], a.cli.CLIVersion(), r.Effects), secret: client.ObjectKeyFromObject(s).String()}
+	text := fmt.Sprintf("%s. Text: kubectl get secret %s -n %s -o jsonpath={.data.%s} | base64 -d", planText(ws, p, ap.id), s.GetName(), s.GetNamespace(), planSecretText)
+
+	if ap.waits = pending(ws, ap.id, reasonPlanPending, text); ap.waits == nil {
+		return ap, nil
+	}
+
+	return ap, a.showPlan(ctx, s, ap.id, r.Text)
+}
+
+func notSaved(why string) approval {
+	return approval{waits: &schedule.Awaiting{Reason: reasonPlanNotSaved, Message: "What would be applied is not certain to be what was planned: " + why +
+		". Nothing is applied. Correct that, or set approval to Never in spec.forProvider and in the ProviderConfig"}}
+}
+
+func planText(ws workspace.Workspace, p *terraform.Plan, id string) string {
+	return fmt.Sprintf("Plan %s: %s. To apply exactly this plan: %s", id, describe(summarize(p)), howToApprove(ws, id))
+}
+
+// deletionApproval returns what the deletion of everything in the supplied state waits for.
+func (ps *pass) deletionApproval(ws workspace.Workspace, s *terraform.State) approval {
+	if ps.approves == commonv1beta1.ApprovalNever || s.Managed == 0 {
+		return approval{}
+	}
+
+	id := workspace.DeletionID(ws, summarizeState(s))
+
+	return approval{id: id, waits: pending(ws, id, reasonDeletionPending, fmt.Sprintf("%s would be destroyed. To destroy them: %s. To keep them and their state: %s",
+		workspace.Resources(s.Managed), howToApprove(ws, id), howToOrphan(ws)))}
+}
+
+// pending returns what waits for an approval, or nil if it is approved. An annotation for something else may be one that
+// was approved and applied before.
+func pending(ws workspace.Workspace, id string, reason xpv2.ConditionReason, message string) *schedule.Awaiting {
+	if workspace.Approves(ws, id) {
+		return nil
+	}
+
+	if other := ws.GetAnnotations()[workspace.ApprovePlanAnnotationKey]; other != "" {
+		reason = reasonApprovalOutdated
+		message = fmt.Sprintf("The annotation approves %s, and this is %s. %s", terraform.Truncate(other, maxCause), id, message)
+	}
+
+	return &schedule.Awaiting{Reason: reason, Message: message}
+}
+
+// howToApprove returns the command with which a person approves a plan.
+func howToApprove(ws workspace.Workspace, id string) string {
+	name := ws.GetName()
+	if ns := ws.GetNamespace(); ns != "" {
+		name += " -n " + ns
+	}
+
+	return fmt.Sprintf("kubectl annotate --overwrite %s %s %s=%s", workspace.ResourceOf(ws), name, workspace.ApprovePlanAnnotationKey, id)
+}
+
+// announceWait records an Event about something that waits for approval, unless the status has it already.
+func (ps *pass) announceWait(ws workspace.Workspace, a approval) {
+	known := ""
+	if p := ws.GetObservation().Plan; p != nil {
+		known = p.ID
+	}
+
+	c := ws.GetCondition(workspace.TypeAwaitingApproval)
+	if c.Status == corev1.ConditionTrue && known == a.id && c.Reason == a.waits.Reason {
+		return
+	}
+
+	if a.waits.Reason == reasonPlanPending || a.waits.Reason == reasonDeletionPending {
+		ps.recorder.Event(ws, event.Normal(reasonAwaiting, a.waits.Message))
+	} else {
+		ps.recorder.Event(ws, event.Warning(reasonAwaiting, errors.New(a.waits.Message)))
+	}
+}
+
+// awaiting sets the condition AwaitingApproval, and Ready with it. A Workspace that never waited has no such condition.
+func awaiting(ws workspace.Workspace, waits *schedule.Awaiting, approved bool) {
+	switch {
+	case waits != nil:
+		transition(ws, workspace.TypeAwaitingApproval, corev1.ConditionTrue, waits.Reason, waits.Message)
+		waiting(ws)
+	case ws.GetCondition(workspace.TypeAwaitingApproval).Status != corev1.ConditionTrue:
+	case approved:
+		transition(ws, workspace.TypeAwaitingApproval, corev1.ConditionFalse, reasonApproved, "")
+	default:
+		transition(ws, workspace.TypeAwaitingApproval, corev1.ConditionFalse, reasonNothingToApprove, "")
+	}
+}
+
+// waitForDeletion reports a deletion that waits for approval, in the status and in the record of the Workspace.
+func (ps *pass) waitForDeletion(ws workspace.Workspace, s *terraform.State, a approval) {
+	ps.announceWait(ws, a)
+	awaiting(ws, a.waits, false)
+
+	o := ws.GetObservation()
+	o.Plan = &commonv1beta1.PlanSummary{Destroy: s.Managed, Summary: shortSummary(0, 0, s.Managed), ID: a.id}
+	ws.SetObservation(o)
+
+	ps.records.Observe(ws, schedule.Observation{Exists: true, Plan: o.Plan, Awaiting: a.waits})
+}

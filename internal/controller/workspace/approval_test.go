@@ -1,0 +1,287 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// deletes is a plan that deletes something.
+func deletes() terraform.Plan {
+	return terraform.Plan{
+		Changes:   true,
+		Summary:   terraform.Summary{Destroy: 1},
+		Resources: []terraform.ResourceChange{{Action: "delete", Address: "a.b"}},
+		Deletions: terraform.Deletions{Count: 1, First: []string{"a.b"}, Digest: "digest"},
+	}
+}
+
+func approving(id string) func(ws *clusterv1beta1.Workspace) {
+	return func(ws *clusterv1beta1.Workspace) {
+		ws.SetAnnotations(map[string]string{workspace.ApprovePlanAnnotationKey: id})
+	}
+}
+
+// TestApproval has each reason why a plan waits or does not.
+func TestApproval(t *testing.T) {
+	t.Parallel()
+
+	id := func(s terraform.State) string {
+		return workspace.PlanID(with(), summarizeState(&s), "digest")
+	}
+
+	cases := map[string]struct {
+		reason string
+		ws     *clusterv1beta1.Workspace
+		plan   terraform.Plan
+		prior  terraform.State
+		change func(r *attempt)
+
+		// condition is the reason of AwaitingApproval, and text is in its message. updates says that the plan is applied.
+		condition xpv2.ConditionReason
+		text      string
+		updates   bool
+		want      outcome
+	}{
+		"NotAsked": {
+			reason:  "By default, nothing waits.",
+			ws:      with(owner, readyFor(1)),
+			plan:    deletes(),
+			prior:   ownState(),
+			change:  func(r *attempt) { r.approves = commonv1beta1.ApprovalNever },
+			updates: true,
+			want:    outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"NothingDeleted": {
+			reason:  "Only deletions wait.",
+			ws:      with(owner, readyFor(1)),
+			plan:    changes(),
+			prior:   ownState(),
+			updates: true,
+			want:    outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"Pending": {
+			reason:    "Nobody has approved it.",
+			ws:        with(owner, readyFor(1)),
+			plan:      deletes(),
+			prior:     ownState(),
+			condition: reasonPlanPending,
+			text:      "delete a.b. To apply exactly this plan: kubectl annotate --overwrite workspaces.tf.upbound.io ws terraform.crossplane.io/approve-plan=" + id(ownState()),
+			want:      outcome{ran: []string{"plan"}, events: []string{"AwaitingApproval"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"NotReady": {
+			reason:    "What was not ready waits, too.",
+			ws:        with(owner),
+			plan:      deletes(),
+			prior:     ownState(),
+			condition: reasonPlanPending,
+			want:      outcome{ran: []string{"plan"}, events: []string{"AwaitingApproval"}, ready: "AwaitingApproval", lineage: ownLineage},
+		},
+		"Outdated": {
+			reason:    "Something else was approved.",
+			ws:        with(owner, readyFor(1), approving("d-1")),
+			plan:      deletes(),
+			prior:     ownState(),
+			condition: reasonApprovalOutdated,
+			text:      "The annotation approves d-1, and this is " + id(ownState()),
+			want:      outcome{ran: []string{"plan"}, events: []string{"AwaitingApproval"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"Approved": {
+			reason:  "Exactly this was approved.",
+			ws:      with(owner, readyFor(1), approving(id(ownState()))),
+			plan:    deletes(),
+			prior:   ownState(),
+			updates: true,
+			want:    outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"OtherPlan": {
+			reason:    "The apply would make another plan, which could delete something.",
+			ws:        with(owner, readyFor(1)),
+			plan:      changes(),
+			prior:     ownState(),
+			change:    func(r *attempt) { r.runner.remakes = true },
+			condition: reasonPlanNotSaved,
+			text:      "it is a test. Nothing is applied",
+			want:      outcome{ran: []string{"plan"}, events: []string{"AwaitingApproval"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"CreatesOther": {
+			reason:    "This one is not created.",
+			ws:        with(),
+			plan:      changes(),
+			change:    func(r *attempt) { r.runner.remakes = true },
+			condition: reasonPlanNotSaved,
+			want:      outcome{ran: []string{"plan"}, events: []string{"AwaitingApproval"}, ready: "AwaitingApproval"},
+		},
+		"NoSummary": {
+			reason:    "It is not known what the plan deletes.",
+			ws:        with(owner, readyFor(1)),
+			plan:      terraform.Plan{Changes: true, NoSummary: true},
+			prior:     ownState(),
+			condition: reasonPlanNotSaved,
+			want:      outcome{ran: []string{"plan"}, events: []string{"AwaitingApproval"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"Unnamed": {
+			reason: "The CLI does not name all that it deletes.",
+			ws:     with(owner, readyFor(1)),
+			plan: func() terraform.Plan {
+				p := deletes()
+				p.Summary.Destroy = 2
+
+				return p
+			}(),
+			prior:     ownState(),
+			condition: reasonPlanNotSaved,
+			text:      "the CLI counts 2 to destroy, and names 1",
+			want:      outcome{ran: []string{"plan"}, events: []string{"AwaitingApproval"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"NotAllowed": {
+			reason:  "Nothing follows that could be approved.",
+			ws:      with(owner, readyFor(1), policies(xpv2.ManagementActionObserve, xpv2.ManagementActionCreate)),
+			plan:    deletes(),
+			prior:   ownState(),
+			updates: true, // The managed reconciler knows that it may not.
+			want:    outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, tc.ws)
+			r.approves = commonv1beta1.ApprovalDestroy
+			r.planned(tc.plan, tc.prior)
+
+			if tc.change != nil {
+				tc.change(r)
+			}
+
+			err := r.observeInConnect(t.Context(), r.ws)
+			r.expect(t, tc.reason, tc.want, err)
+
+			c := r.ws.GetCondition(workspace.TypeAwaitingApproval)
+			if c.Reason != tc.condition || !strings.Contains(c.Message, tc.text) {
+				t.Errorf("\n%s\nwant %s with %q, got %s: %s", tc.reason, tc.condition, tc.text, c.Reason, c.Message)
+			}
+
+			if o := r.observation; (o.ResourceExists && o.ResourceUpToDate) == tc.updates {
+				t.Errorf("\n%s\nwant that something follows: %v, got %+v", tc.reason, tc.updates, o)
+			}
+		})
+	}
+}
+
+// TestApprovedPlanIsStale ensures that the plan that an apply makes in place of a stale one needs an approval of its own.
+func TestApprovedPlanIsStale(t *testing.T) {
+	t.Parallel()
+
+	s := ownState()
+	r := newAttempt(t, with(owner, readyFor(1), approving(workspace.PlanID(with(), summarizeState(&s), "digest"))))
+	r.approves = commonv1beta1.ApprovalDestroy
+	r.observed(t, deletes(), s)
+
+	if err := r.begin(r.ws, r.applier.plan); err != nil {
+		t.Errorf("want the approved plan to be applied, got %v", err)
+	}
+
+	if diff := cmp.Diff([]string{"ApprovedPlan"}, r.events.reasons); diff != "" {
+		t.Errorf("Events: -want, +got:\n%s", diff)
+	}
+
+	next := deletes()
+	s.Serial++
+	next.Prior = &s
+
+	if err := r.begin(r.ws, &next); err == nil || !strings.Contains(err.Error(), "waits for approval") {
+		t.Errorf("want an error for a plan from a later state, got %v", err)
+	}
+}
+
+// TestDeletionApproval has a deletion that waits until it is approved.
+func TestDeletionApproval(t *testing.T) {
+	t.Parallel()
+
+	s := ownState()
+	id := workspace.DeletionID(with(), summarizeState(&s))
+
+	cases := map[string]struct {
+		reason    string
+		ws        *clusterv1beta1.Workspace
+		state     terraform.State
+		condition xpv2.ConditionReason
+		want      outcome
+	}{
+		"Pending": {
+			reason:    "Nobody has approved it.",
+			ws:        with(owner, deleted),
+			state:     ownState(),
+			condition: reasonDeletionPending,
+			want:      outcome{ran: []string{"state pull"}, events: []string{"AwaitingApproval"}, lineage: ownLineage},
+		},
+		"OfPlan": {
+			reason:    "An approval of a plan is none of the deletion.",
+			ws:        with(owner, deleted, approving("d-1")),
+			state:     ownState(),
+			condition: reasonApprovalOutdated,
+			want:      outcome{ran: []string{"state pull"}, events: []string{"AwaitingApproval"}, lineage: ownLineage},
+		},
+		"Approved": {
+			reason: "It destroys.",
+			ws:     with(owner, deleted, approving(id)),
+			state:  ownState(),
+			want:   outcome{ran: []string{"state pull", "destroy", "workspace delete"}, events: []string{"ApprovedPlan"}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
+		},
+		"Nothing": {
+			reason: "There is nothing to approve.",
+			ws:     with(deleted),
+			want:   outcome{ran: []string{"state pull", "workspace delete"}},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, tc.ws)
+			r.approves = commonv1beta1.ApprovalDestroy
+			r.runner.state, r.runner.destroyed = &tc.state, 2
+
+			_, err := r.Delete(t.Context(), r.ws)
+			r.expect(t, tc.reason, tc.want, err)
+
+			if c := r.ws.GetCondition(workspace.TypeAwaitingApproval); c.Reason != tc.condition {
+				t.Errorf("\n%s\nwant %s, got %s: %s", tc.reason, tc.condition, c.Reason, c.Message)
+			}
+
+			waits := tc.condition != ""
+			if o := r.records.Get(r.ws).Observation; (o.Awaiting != nil) != waits || o.Deleted == waits {
+				t.Errorf("\n%s\nwant a record that it waits: %v, got %+v", tc.reason, waits, o)
+			}
+
+			// The next look finds the same, and says nothing.
+			if waits {
+				r.events.reasons, r.runner.ran = nil, nil
+				_, err := r.Delete(t.Context(), r.ws)
+				tc.want.events = nil
+				r.expect(t, tc.reason, tc.want, err)
+
+				if diff := cmp.Diff(id, r.ws.GetObservation().Plan.ID, cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("ID in the status: -want, +got:\n%s", diff)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package terraform
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// Limits of the text of a plan. What is read is more than what is kept, so that no secret is cut before it is found.
+const (
+	maxPlanText = 900 << 10 // A Secret has room for it.
+	maxReadText = 4 << 20
+)
+
+// A Reading is what a saved plan says. Both parts may contain values of any kind, also those of sensitive variables.
+type Reading struct {
+	// Effects are everything that the plan changes, with the values, the variables and the configuration, as JSON. Two
+	// plans with the same effects have the same.
+	Effects []byte
+	// Text for people. It is cut if it is too long.
+	Text []byte
+}
+
+// ReadPlan reads a saved plan.
+func (c *CLI) ReadPlan(ctx context.Context, ws Workspace, file string) (*Reading, error) {
+	raw, err := c.run(ctx, ws, command{op: opShow, args: []string{opShow, "-json", file}, inWorkspace: true})
+	if err != nil {
+		return nil, err
+	}
+
+	effects, err := effectsOf(raw)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the plan: %w", err)
+	}
+
+	text := &limitedBuffer{max: maxReadText}
+
+	cmd := command{op: opShow, args: []string{opShow, "-no-color", file}, inWorkspace: true}
+	if res, err := c.execute(ctx, ws, cmd, text, ws.logger()); err != nil {
+		return nil, err
+	} else if res.code != 0 {
+		return nil, newError(cmd.op, ws, res, firsts[Diagnostic]{})
+	}
+
+	return &Reading{Effects: effects, Text: shorten(ws.redacted(text.text.String()), maxPlanText)}, nil
+}
+
+const opShow = "show"
+
+// effectsOf returns the part of a plan that decides what its apply does. A plan has the time when it was made, too.
+// Resources without a change are left out: what they are read as may differ each time.
+func effectsOf(raw []byte) ([]byte, error) {
+	var plan struct {
+		ResourceChanges []map[string]any `json:"resource_changes"`
+		OutputChanges   any              `json:"output_changes"`
+		Variables       any              `json:"variables"`
+		Configuration   any              `json:"configuration"`
+	}
+
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // Two large numbers may be one float.
+
+	if err := d.Decode(&plan); err != nil {
+		return nil, err
+	}
+
+	plan.ResourceChanges = slices.DeleteFunc(plan.ResourceChanges, func(c map[string]any) bool {
+		change, _ := c["change"].(map[string]any)
+		actions, _ := change["actions"].([]any)
+		_, moved := c["previous_address"]
+		_, imports := change["importing"]
+
+		return len(actions) == 1 && actions[0] == "no-op" && !moved && !imports
+	})
+
+	return json.Marshal(plan) // Maps are sorted.
+}
+
+// shorten returns at most n bytes of a text, with a last line that says so if there are more.
+func shorten(text string, n int) []byte {
+	if len(text) <= n {
+		return []byte(text)
+	}
+
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+
+	return fmt.Appendf(nil, "%s\n(%d bytes more)\n", text[:n], len(text)-n)
+}
