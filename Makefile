@@ -116,7 +116,7 @@ chaos: ## Inject faults for DURATION, 3m by default; SEED=n repeats those of ano
 e2e: ## Install the provider with the real Crossplane on a real node, as root; ARGS=--smoke takes a minute
 	@export CGO_ENABLED=0; \
 	hack/progress.sh 'the end-to-end test' go build -trimpath -o _output/e2e/bin/ ./test/e2e ./test/e2e/pause && _output/e2e/bin/e2e -check $(ARGS)
-	@$(call with-tools,controlplane opentofu terraform provider-time node containerd cni crossplane crossplane-cli) \
+	@$(call with-tools,controlplane opentofu terraform provider-time node containerd cni crossplane crossplane-cli opentofu-older) \
 	export CGO_ENABLED=0; \
 	hack/progress.sh 'the provider' go build $(release) -o _output/e2e/bin/$(notdir $(provider)) ./cmd/provider; \
 	hack/progress.sh 'its program for downloads' go build $(release) -o _output/e2e/bin/$(notdir $(fetch)) ./cmd/fetch; \
@@ -124,7 +124,7 @@ e2e: ## Install the provider with the real Crossplane on a real node, as root; A
 	hack/progress.sh 'the documents of the image' hack/documents.sh _output/e2e/documents _output/e2e/bin/$(notdir $(provider)) _output/e2e/bin/$(notdir $(fetch)) "$$2/tofu" "$$3/terraform"; \
 	exec _output/e2e/bin/e2e -provider=_output/e2e/bin/$(notdir $(provider)) -fetch=_output/e2e/bin/$(notdir $(fetch)) -documents=_output/e2e/documents -pause=_output/e2e/bin/pause \
 	-controlplane="$$1" -tofu="$$2/tofu" -terraform="$$3/terraform" -provider-time="$$4/mirror" -node="$$5" -containerd="$$6" -cni="$$7" \
-	-crossplane="$$8" -crossplane-cli="$$9" $(ARGS)
+	-crossplane="$$8" -crossplane-cli="$$9" -older-tofu="$${10}/tofu" $(ARGS)
 
 .PHONY: model
 model: ## Explore the models of Leases and claims with more faults than make test does

@@ -14,6 +14,7 @@ for name in "$@"; do
 	case $name in
 	controlplane) what='kube-apiserver and etcd' ;;
 	opentofu) what=OpenTofu ;;
+	opentofu-older) what='an older OpenTofu' ;;
 	terraform) what=Terraform ;;
 	provider-time) what='the Time provider' ;;
 	lint) what=golangci-lint ;;

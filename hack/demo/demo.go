@@ -43,6 +43,10 @@ type demo struct {
 	// elastic says that the instances assign the Workspaces to themselves.
 	elastic bool
 
+	// approve says that plans wait for approval. waits is the ID of the one that waits.
+	approve bool
+	waits   string
+
 	// assets is the directory of etcd and kube-apiserver.
 	assets string
 
@@ -132,8 +136,12 @@ func (d *demo) run(ctx context.Context) error {
 // tell runs all steps. Unless the demo runs once, it then waits for an interrupt.
 func (d *demo) tell(ctx context.Context) error {
 	story, about := d.story(), "Two shards of provider-terraform with a real API server. See also: make demo ARGS=--elastic"
-	if d.elastic {
+
+	switch {
+	case d.elastic:
 		story, about = d.elasticStory(), "Shards of provider-terraform that assign Workspaces to themselves, with a real API server."
+	case d.approve:
+		story, about = d.approveStory(), "Plans of provider-terraform that wait until a person approves them, with a real API server."
 	}
 
 	d.screen.say(
@@ -164,7 +172,14 @@ func (d *demo) stay(ctx context.Context) error {
 		"  kubectl label workspaces.tf.m.upbound.io alarm --namespace=team-a terraform.crossplane.io/shard=" + shard0,
 		"  kubectl describe workspaces.tf.upbound.io " + moved,
 	}
-	if d.elastic {
+
+	switch {
+	case d.approve:
+		try = []string{
+			"  kubectl apply -f " + filepath.Join("examples", "approval", "workspace.yaml"),
+			"  kubectl get workspaces.tf.m.upbound.io --namespace=team-a -o wide",
+		}
+	case d.elastic:
 		try = []string{
 			"  kubectl get workspaces.tf.upbound.io -o wide",
 			"  kubectl get leases --namespace=" + systemNamespace + " -L " + shard.LabelKey,

@@ -36,6 +36,7 @@ func main() {
 
 	flag.BoolVar(&d.once, "once", false, "end after everything was seen; the exit code is 0 only then")
 	flag.BoolVar(&d.elastic, "elastic", false, "show shards that assign the Workspaces to themselves")
+	flag.BoolVar(&d.approve, "approve", false, "show plans that wait until a person approves them")
 	flag.StringVar(&d.cli, "cli", "tofu", "the Terraform or OpenTofu that the instances run")
 	flag.Parse()
 

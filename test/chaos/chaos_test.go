@@ -69,6 +69,8 @@ func TestChaos(t *testing.T) {
 		t.Fatalf("instances are not ready: %v", err)
 	}
 
+	stopApproving := w.startApproving(t.Context())
+
 	j.add(note{text: fmt.Sprintf("faults for %s with seed %d, all else in %s", shared.duration, shared.seed, dir)})
 
 	r := &report{seed: shared.seed, elastic: elastic(shared.seed), lasted: shared.duration, clock: j.clock}
@@ -102,6 +104,7 @@ func TestChaos(t *testing.T) {
 	r.rules = append(r.rules, rule{name: "orphan locks", violations: heldLocks(t, c)})
 
 	stopWatching()
+	stopApproving()
 	e.judge(t, r, f, w, missing)
 	r.details(t.Output())
 	r.figures(t.Output())

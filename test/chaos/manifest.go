@@ -185,6 +185,10 @@ func (w *wanted) parameters(ledger string) map[string]any {
 
 	p := map[string]any{"source": "Inline", "module": module, "vars": w.vars(ledger)}
 
+	if w.guarded() {
+		p["approval"] = "Destroy"
+	}
+
 	var env []any
 
 	if w.sluggish > 0 {

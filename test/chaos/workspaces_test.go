@@ -32,6 +32,9 @@ type workspaces struct {
 	mu  sync.Mutex
 	all map[string]*wanted
 
+	// approvals of plans and deletions.
+	approvals []approval
+
 	// fate of every object, by UID: gone is filled in by the witness.
 	fate fate
 }
@@ -262,4 +265,17 @@ func (w *workspaces) decide(ctx context.Context, unready []violation) error {
 	}
 
 	return nil
+}
+
+// guarded returns the UIDs of all Workspaces that were ever guarded.
+func (w *workspaces) guarded() map[string]bool {
+	uids := map[string]bool{}
+
+	for uid, name := range w.fate.names {
+		if ws := w.all[name]; ws != nil && ws.guarded() {
+			uids[uid] = true
+		}
+	}
+
+	return uids
 }

@@ -9,9 +9,13 @@ import (
 	"net"
 	"path/filepath"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/test/e2e/story"
+	"github.com/crossplane-contrib/provider-terraform/test/image"
 )
 
 // full is the life of an installation. Its steps are in the package story.
@@ -45,11 +49,28 @@ func (e *env) story(ctx context.Context) (*story.Story, error) {
 		return nil, err
 	}
 
+	clis := [2]commonv1beta1.CLI{}
+
+	for i, path := range []string{e.options.tools.olderTofu, e.options.tools.tofu} {
+		cli, err := terraform.Find(ctx, path, terraform.Options{})
+		if err != nil {
+			return nil, err
+		}
+
+		clis[i] = commonv1beta1.CLI{Product: commonv1beta1.CLIProductOpenTofu, Version: cli.Version}
+	}
+
 	return story.New(ctx, story.Cluster{
-		Client:     e.Client,
-		Config:     e.Config,
-		Listen:     e.listen,
-		Publish:    e.publishDir,
+		Client: e.Client,
+		Config: e.Config,
+		Listen: e.listen,
+		Publish: func(ctx context.Context, version, dir string) (string, error) {
+			return e.publishDir(ctx, version, dir, nil)
+		},
+		PublishCLIs: func(ctx context.Context, version, dir string) (string, error) {
+			return e.publishDir(ctx, version, dir, e.addCLIs)
+		},
+		CLIs:       clis,
 		Kill:       e.Kill,
 		Crossplane: e.cli.Run,
 		Log:        e.Log,
@@ -69,8 +90,12 @@ func (e *env) listen() (net.Listener, error) {
 }
 
 // publishDir publishes the package in a directory like publish, and returns its reference.
-func (e *env) publishDir(ctx context.Context, version, dir string) (string, error) {
+func (e *env) publishDir(ctx context.Context, version, dir string, change func(v1.Image) (v1.Image, error)) (string, error) {
 	runtime, err := tarball.ImageFromPath(e.options.runtime(), nil)
+	if err == nil && change != nil {
+		runtime, err = change(runtime)
+	}
+
 	if err != nil {
 		return "", err
 	}
@@ -84,4 +109,12 @@ func (e *env) publishDir(ctx context.Context, version, dir string) (string, erro
 	cli.Dir = filepath.Dir(dir)
 
 	return ref, cli.Publish(ctx, runtime, ref, scratch)
+}
+
+// addCLIs makes the image of docs/configuration.md, with three programs for --cli-dir.
+func (e *env) addCLIs(runtime v1.Image) (v1.Image, error) {
+	t := e.options.tools
+	layer := filepath.Join(filepath.Dir(e.options.runtime()), "clis.tar.gz")
+
+	return image.AddPrograms(runtime, layer, "cli", map[string]string{"terraform": t.terraform, "tofu": t.tofu, "tofu-older": t.olderTofu}, "TERRAFORM_CLI_DIR=/cli")
 }

@@ -47,6 +47,9 @@ type tools struct {
 	// provider, fetch, tofu and terraform are the programs in the image of the provider.
 	provider, fetch, tofu, terraform string
 
+	// olderTofu is an older OpenTofu, for a directory of CLIs.
+	olderTofu string
+
 	// documents is the directory that hack/documents.sh has written for these programs.
 	documents string
 
@@ -90,7 +93,7 @@ func (t *tools) flags() map[string]*string {
 	return map[string]*string{
 		"controlplane": &t.controlPlane, "node": &t.node, "containerd": &t.containerd, "cni": &t.cni,
 		"crossplane": &t.crossplane, "crossplane-cli": &t.crossplaneCLI, "provider-time": &t.providerTime,
-		"provider": &t.provider, "fetch": &t.fetch, "tofu": &t.tofu, "terraform": &t.terraform, "documents": &t.documents, "pause": &t.pause,
+		"provider": &t.provider, "fetch": &t.fetch, "tofu": &t.tofu, "terraform": &t.terraform, "older-tofu": &t.olderTofu, "documents": &t.documents, "pause": &t.pause,
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/test/e2e/infrastructure"
 )
 
@@ -43,6 +44,10 @@ type Cluster struct {
 	// image of the provider in it, and pushes it to a registry of the cluster. It returns the reference,
 	// with the version as the tag. Packages of different versions have different digests.
 	Publish func(ctx context.Context, version, dir string) (string, error)
+
+	// PublishCLIs is like Publish, with the programs of CLIs in the image, beside the one that runs by default.
+	PublishCLIs func(ctx context.Context, version, dir string) (string, error)
+	CLIs        [2]commonv1beta1.CLI
 
 	// Kill sends SIGKILL to a container.
 	Kill func(pod *corev1.Pod, container string) error
@@ -170,6 +175,7 @@ func Steps() []Step {
 		step("a container is killed during an apply", (*Story).killed),
 		step("the node is drained", (*Story).drained),
 		step("the package and the shards are upgraded during an apply", (*Story).upgraded),
+		step("a Workspace runs with a CLI of its own, and moves to another one", (*Story).chosen),
 		step("a package cannot be established, and is rolled back", (*Story).unestablished),
 		step("elastic shards take over, and are scaled down and up", (*Story).elastic),
 		step("a namespace with Workspaces is deleted", (*Story).namespace),

@@ -14,7 +14,7 @@ func (s *Story) upgraded(ctx context.Context) error {
 	const name = "reports"
 
 	var err error
-	if s.second, err = s.Publish(ctx, "v0.2.0", s.packageDir()); err != nil {
+	if s.second, err = s.PublishCLIs(ctx, "v0.2.0", s.packageDir()); err != nil {
 		return err
 	}
 
