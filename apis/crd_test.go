@@ -49,8 +49,16 @@ func TestProperties(t *testing.T) {
 	want, additions := readProperties(t, contractFile), readProperties(t, additionsFile)
 	for at, p := range additions {
 		was, ok := want[at]
-		if was.Default = p.Default; at.Path == "status" && was == p {
-			want[at] = p // No default of the status changes what users write.
+		sameStatus, moreValues := was, was
+		sameStatus.Default = p.Default // No default of the status changes what users write.
+
+		// What was valid before is valid.
+		if strings.HasPrefix(p.Enum, strings.TrimSuffix(was.Enum, "]")+",") {
+			moreValues.Enum = p.Enum
+		}
+
+		if at.Path == "status" && sameStatus == p || ok && was != p && moreValues == p {
+			want[at] = p
 
 			continue
 		}

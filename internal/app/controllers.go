@@ -165,6 +165,7 @@ func (i *instance) workspaceOptions(co controller.Options) (workspacectrl.Option
 		CLIs:          i.clis,
 		PlanNamespace: i.o.LeaseNamespace,
 		Configs:       providerconfig.NewResolver(i.mgr.GetClient()),
+		Tokens:        providerconfig.NewTokens(i.mgr.GetClient(), i.mgr.GetAPIReader(), i.o.Timeout),
 		Root:          i.root,
 		Timeout:       i.o.Timeout,
 		PollJitter:    i.o.PollJitter,

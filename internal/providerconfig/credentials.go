@@ -25,21 +25,32 @@ import (
 // maxFile is the size of the largest credentials file. It is the limit of a Secret.
 const maxFile = regular.MiB
 
-// Credentials reads the credential files in the supplied specification. lookup returns
-// environment variables. private is a directory from which no file is read: it has the states and
-// credentials of all Workspaces. The result maps the base name of each file to its content. A missing key
-// of a Secret is an error. A variable that is not set, or the source None, makes an empty file.
-func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (string, bool), private string, spec commonv1beta1.ProviderConfigSpec) (map[string][]byte, error) {
+// Sources of credentials.
+type Sources struct {
+	Kube   client.Reader
+	Tokens *Tokens
+
+	// Lookup returns environment variables.
+	Lookup func(string) (string, bool)
+
+	// Private is a directory from which no file is read: it has the states and credentials of all Workspaces.
+	Private string
+}
+
+// Credentials reads the credential files in the supplied specification, for a Workspace in the supplied namespace. The
+// result maps the base name of each file to its content. A missing key of a Secret is an error. A variable that is not
+// set, or the source None, makes an empty file.
+func (s Sources) Credentials(ctx context.Context, spec commonv1beta1.ProviderConfigSpec, namespace string) (map[string][]byte, error) {
 	files := make(map[string][]byte, len(spec.Credentials))
-	values := keyref.NewReader(kube)
+	values := keyref.NewReader(s.Kube)
 
 	for _, c := range spec.Credentials {
-		name := filepath.Base(filepath.Clean(c.Filename))
+		name := c.BaseName()
 		if !filepath.IsLocal(name) || name == "." || len(name) > 255 || strings.ContainsRune(name, 0) {
 			return nil, errors.Errorf("filename %.100q in spec.credentials of the ProviderConfig does not name a file of at most 255 bytes", c.Filename)
 		}
 
-		data, err := extract(ctx, values, lookup, private, c)
+		data, err := s.extract(ctx, values, c, namespace)
 		if err != nil {
 			return nil, errors.Wrapf(err, "cannot read credentials %q in spec.credentials of the ProviderConfig", c.Filename)
 		}
@@ -50,7 +61,7 @@ func Credentials(ctx context.Context, kube client.Reader, lookup func(string) (s
 	return files, nil
 }
 
-func extract(ctx context.Context, values *keyref.Reader, lookup func(string) (string, bool), private string, c commonv1beta1.ProviderCredentials) ([]byte, error) {
+func (s Sources) extract(ctx context.Context, values *keyref.Reader, c commonv1beta1.ProviderCredentials, namespace string) ([]byte, error) {
 	switch c.Source {
 	case xpv2.CredentialsSourceSecret:
 		if c.SecretRef == nil {
@@ -67,7 +78,7 @@ func extract(ctx context.Context, values *keyref.Reader, lookup func(string) (st
 			return nil, errors.Wrap(err, "env.name")
 		}
 
-		v, _ := lookup(c.Env.Name)
+		v, _ := s.Lookup(c.Env.Name)
 
 		return values.Add([]byte(v))
 	case xpv2.CredentialsSourceFilesystem:
@@ -75,13 +86,20 @@ func extract(ctx context.Context, values *keyref.Reader, lookup func(string) (st
 			return nil, errors.New("source is Filesystem, but fs is not set")
 		}
 
-		data, err := regular.Read(c.Fs.Path, maxFile)
+		data, err := s.read(c.Fs.Path)
 		if err != nil {
 			return nil, err
 		}
 
-		if inside, err := regular.Within(private, c.Fs.Path); inside || err != nil {
-			return nil, cmp.Or(err, errors.Errorf("cannot use %q: it is below the directory of the working directories, XP_TF_DIR", c.Fs.Path))
+		return values.Add(data)
+	case commonv1beta1.CredentialsSourceServiceAccountToken:
+		if c.ServiceAccountToken == nil {
+			return nil, errors.New("source is ServiceAccountToken, but serviceAccountToken is not set")
+		}
+
+		data, err := s.Tokens.Get(ctx, *c.ServiceAccountToken, namespace)
+		if err != nil {
+			return nil, err
 		}
 
 		return values.Add(data)
@@ -90,6 +108,19 @@ func extract(ctx context.Context, values *keyref.Reader, lookup func(string) (st
 	case xpv2.CredentialsSourceInjectedIdentity:
 		fallthrough
 	default:
-		return nil, errors.Errorf("source %q is not one of None, Secret, Environment, Filesystem", c.Source)
+		return nil, errors.Errorf("source %q is not one of None, Secret, Environment, Filesystem, ServiceAccountToken", c.Source)
 	}
+}
+
+func (s Sources) read(path string) ([]byte, error) {
+	data, err := regular.Read(path, maxFile)
+	if err != nil {
+		return nil, err
+	}
+
+	if inside, err := regular.Within(s.Private, path); inside || err != nil {
+		return nil, cmp.Or(err, errors.Errorf("cannot use %q: it is below the directory of the working directories, XP_TF_DIR", path))
+	}
+
+	return data, nil
 }

@@ -188,7 +188,7 @@ func TestCredentials(t *testing.T) {
 				return "", false
 			}
 
-			got, err := Credentials(t.Context(), reader(), lookup, private, commonv1beta1.ProviderConfigSpec{Credentials: tc.credentials})
+			got, err := Sources{Kube: reader(), Lookup: lookup, Private: private}.Credentials(t.Context(), commonv1beta1.ProviderConfigSpec{Credentials: tc.credentials}, "")
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Errorf("\n%s\nCredentials(...): want an error with %q, got %v", tc.reason, tc.err, err)
@@ -219,7 +219,7 @@ func TestCredentialsTotal(t *testing.T) {
 	}
 
 	for n, want := range map[int]bool{8: true, 9: false} {
-		_, err := Credentials(t.Context(), reader(), large, t.TempDir(), commonv1beta1.ProviderConfigSpec{Credentials: slices.Repeat([]commonv1beta1.ProviderCredentials{c}, n)})
+		_, err := Sources{Kube: reader(), Lookup: large, Private: t.TempDir()}.Credentials(t.Context(), commonv1beta1.ProviderConfigSpec{Credentials: slices.Repeat([]commonv1beta1.ProviderCredentials{c}, n)}, "")
 		if (err == nil) != want {
 			t.Errorf("Credentials(...) with %d MiB: want them to be allowed: %t, got %v", n, want, err)
 		}
@@ -232,9 +232,9 @@ func FuzzCredentialsFilename(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, name string) {
-		files, err := Credentials(t.Context(), reader(), os.LookupEnv, os.DevNull, commonv1beta1.ProviderConfigSpec{
+		files, err := Sources{Kube: reader(), Lookup: os.LookupEnv, Private: os.DevNull}.Credentials(t.Context(), commonv1beta1.ProviderConfigSpec{
 			Credentials: []commonv1beta1.ProviderCredentials{{Filename: name, Source: xpv2.CredentialsSourceNone}},
-		})
+		}, "")
 		if err != nil {
 			return
 		}

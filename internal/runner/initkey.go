@@ -78,6 +78,11 @@ func (r *Runner) newInitKey() (string, error) {
 		}
 	}
 
+	// The next token would be another key. That of another ServiceAccount is one: it may fetch other modules.
+	for name, selector := range r.Inputs.tokens {
+		files[path.Join(r.Inputs.parameters.Entrypoint, name)] = workdir.File{Data: []byte(workdir.Encode(selector, r.Namespace))}
+	}
+
 	if known := r.addNamedFiles(files); !known {
 		return "", nil
 	}

@@ -35,6 +35,7 @@ type Inputs struct {
 	module   map[string]workdir.File // By names relative to the directory of the Workspace.
 	config   map[string]workdir.File // Files beside the module, by names in its entrypoint.
 	varFiles []string                // Names in config of files of variables. Later ones take precedence.
+	tokens   tokens                  // By names in config.
 	origins  map[string]origin       // By the names of files that the CLI may report.
 
 	// backend says that there is a partial backend configuration. Credentials may have a file of
@@ -49,6 +50,9 @@ type Inputs struct {
 	incomplete error
 }
 
+// tokens are the files whose content is a token, which changes while its meaning stays.
+type tokens map[string]commonv1beta1.ServiceAccountTokenSelector
+
 // Gather reads all objects that the supplied parameters and configuration refer to. A missing file
 // of variables is not an error of Gather: see Runner.Incomplete.
 func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspaceParameters, pc commonv1beta1.ProviderConfigSpec, credentials map[string][]byte) (*Inputs, error) {
@@ -61,6 +65,7 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 		parameters:  p,
 		module:      module.InlineFiles(p),
 		config:      map[string]workdir.File{},
+		tokens:      tokens{},
 		origins:     map[string]origin{},
 		pluginCache: ptr.Deref(pc.PluginCache, true),
 	}
@@ -79,6 +84,12 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 		secrets = append(secrets, secretsIn(name, data)...)
 		in.config[name] = workdir.File{Data: data, Secret: true}
 		in.origins[name] = origin{field: `spec.credentials of the ProviderConfig, filename "` + name + `"`, lines: true}
+	}
+
+	for _, c := range pc.Credentials {
+		if c.ServiceAccountToken != nil {
+			in.tokens[c.BaseName()] = *c.ServiceAccountToken
+		}
 	}
 
 	if pc.Configuration != nil {

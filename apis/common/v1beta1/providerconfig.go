@@ -5,6 +5,8 @@
 package v1beta1
 
 import (
+	"path/filepath"
+
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
@@ -19,8 +21,45 @@ type ProviderCredentials struct {
 
 	// Source says which of the references holds the credentials. None makes
 	// the file empty.
-	// +kubebuilder:validation:Enum=None;Secret;Environment;Filesystem
+	// +kubebuilder:validation:Enum=None;Secret;Environment;Filesystem;ServiceAccountToken
 	Source xpv2.CredentialsSource `json:"source"`
+
+	// ServiceAccountToken is the token that is the content of the file. It is
+	// required if the source is ServiceAccountToken.
+	// +optional
+	ServiceAccountToken *ServiceAccountTokenSelector `json:"serviceAccountToken,omitempty"`
+}
+
+// BaseName returns the name of the file, without a directory.
+func (c *ProviderCredentials) BaseName() string { return filepath.Base(filepath.Clean(c.Filename)) }
+
+// CredentialsSourceServiceAccountToken is the source of a file with a token of a
+// ServiceAccount.
+const CredentialsSourceServiceAccountToken xpv2.CredentialsSource = "ServiceAccountToken"
+
+// A ServiceAccountTokenSelector asks for a token of a ServiceAccount, for one audience.
+// The ServiceAccount has to allow the audience in its annotation
+// terraform.crossplane.io/token-audiences.
+type ServiceAccountTokenSelector struct {
+	// Name of the ServiceAccount.
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+
+	// Namespace of the ServiceAccount. The default is that of the Workspace. In a
+	// namespaced ProviderConfig it is ignored: the ServiceAccount is in the namespace of
+	// the ProviderConfig. A ProviderConfig for cluster-scoped Workspaces needs it.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// Audience of the token: the name of the service that is to accept it.
+	// +kubebuilder:validation:MinLength=1
+	Audience string `json:"audience"`
+
+	// ExpirationSeconds is how long the token is valid. The default is an hour or, if
+	// that is longer, twice the flag --timeout. A token is used for half of that time.
+	// +optional
+	// +kubebuilder:validation:Minimum=600
+	ExpirationSeconds *int64 `json:"expirationSeconds,omitempty"`
 }
 
 // ProviderConfigSpec says how to run the CLI for the Workspaces that use this

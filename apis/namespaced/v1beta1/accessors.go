@@ -98,14 +98,18 @@ func (w *Workspace) GetConnectionSecretKey() (types.NamespacedName, bool) {
 	return types.NamespacedName{Namespace: w.GetNamespace(), Name: ref.Name}, true
 }
 
-// GetProviderConfigSpec returns a copy of the configuration. Every Secret that it
-// refers to is in the namespace of this ProviderConfig, regardless of the written namespace:
+// GetProviderConfigSpec returns a copy of the configuration. Every Secret and ServiceAccount
+// that it refers to is in the namespace of this ProviderConfig, regardless of the written namespace:
 // otherwise anyone who may write a ProviderConfig could read any Secret.
 func (p *ProviderConfig) GetProviderConfigSpec() commonv1beta1.ProviderConfigSpec {
 	spec := p.Spec.DeepCopy()
 	for i := range spec.Credentials {
 		if ref := spec.Credentials[i].SecretRef; ref != nil {
 			ref.Namespace = p.GetNamespace()
+		}
+
+		if token := spec.Credentials[i].ServiceAccountToken; token != nil {
+			token.Namespace = p.GetNamespace()
 		}
 	}
 

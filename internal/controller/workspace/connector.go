@@ -87,7 +87,9 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		return nil, err
 	}
 
-	credentials, err := providerconfig.Credentials(ctx, c.kube, os.LookupEnv, c.Root.Path(), spec)
+	credentials, err := providerconfig.Sources{
+		Kube: c.kube, Tokens: c.Tokens, Lookup: os.LookupEnv, Private: c.Root.Path(),
+	}.Credentials(ctx, spec, ws.GetNamespace())
 	if err != nil {
 		return nil, err
 	}

@@ -54,6 +54,7 @@ type Options struct {
 	Runs    runner.Options
 	CLIs    *terraform.Store
 	Configs *providerconfig.Resolver
+	Tokens  *providerconfig.Tokens
 	Root    *workdir.Root // has the working directories
 	Metrics Metrics
 
