@@ -132,10 +132,14 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 	run := exec.CommandContext(ctx, c.Path, cmd.args...) //nolint:gosec // Running this program is the purpose of the package.
 	run.Dir = ws.Dir
 	run.Env = cmd.environ(ws)
-	run.Stdin = bytes.NewReader(cmd.stdin)
 	run.Stdout = stdout
 	run.Stderr = stderr
 	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+
+	if cmd.stdin != nil {
+		run.Stdin = bytes.NewReader(cmd.stdin)
+	}
+
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
 	run.WaitDelay = c.options.Grace
 
