@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
@@ -23,45 +25,54 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// chosen has a Workspace that runs with another CLI than the others, and moves to a third one with one field.
+// chosen has two Workspaces that run with other CLIs than the rest, and moves one of them with one field.
 func (s *Story) chosen(ctx context.Context) error {
-	const name = "ledger"
+	for name, cli := range map[string]commonv1beta1.CLI{"tariffs": s.CLIs[0], "bookings": s.CLIs[1]} {
+		if err := s.create(ctx, "", name, func(base string) commonv1beta1.ModuleParameters {
+			m := inlineHCL(base)
+			m.CLI = &cli
 
-	older, newer := s.CLIs[0], s.CLIs[1]
+			return m
+		}); err != nil {
+			return err
+		}
 
-	if err := s.create(ctx, "", name, func(base string) commonv1beta1.ModuleParameters {
-		m := inlineHCL(base)
-		m.CLI = &older
+		if err := s.expectReady(ctx, name); err != nil {
+			return err
+		}
 
-		return m
-	}); err != nil {
-		return err
+		if err := s.expectWrittenBy(ctx, name, cli); err != nil {
+			return err
+		}
 	}
 
-	if err := s.expectReady(ctx, name); err != nil {
-		return err
-	}
+	return s.moveToCLI(ctx, "tariffs", s.CLIs[1])
+}
 
-	if err := s.expectWrittenBy(ctx, name, older); err != nil {
-		return err
-	}
+// moveToCLI makes a Workspace run with another CLI, and waits until that has made a plan. There is nothing to apply.
+func (s *Story) moveToCLI(ctx context.Context, name string, cli commonv1beta1.CLI) error {
+	ws := s.workspaces[name]
 
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"forProvider": map[string]any{
-		"cli": newer, "module": inHCL + "\nresource \"terraform_data\" \"more\" {}\n",
-	}}})
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"forProvider": map[string]any{"cli": cli}}})
 	if err != nil {
 		return err
 	}
 
-	if err := s.Client.Patch(ctx, s.workspaces[name].Workspace, client.RawPatch(types.MergePatchType, patch)); err != nil {
+	if err := s.Client.Patch(ctx, ws.Workspace, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return err
 	}
 
-	if err := s.expectWrittenBy(ctx, name, newer); err != nil {
-		return err
-	}
+	return wait.Until(ctx, wait.Patience, func() error {
+		if err := s.read(ctx, ws.Workspace); err != nil {
+			return err
+		}
 
-	return s.expectReady(ctx, name)
+		if c := ws.GetCondition(xpv2.TypeReady); c.ObservedGeneration != ws.GetGeneration() {
+			return errors.Errorf("Workspace %q: Ready is about generation %d, want %d", name, c.ObservedGeneration, ws.GetGeneration())
+		}
+
+		return ready(ws)
+	})
 }
 
 // expectWrittenBy waits until a CLI has written the state of a Workspace.
