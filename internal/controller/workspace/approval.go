@@ -166,7 +166,7 @@ func (ps *pass) deletionApproval(ws workspace.Workspace, s *terraform.State) app
 
 	id := workspace.DeletionID(ws, summarizeState(s))
 
-	return approval{id: id, waits: pending(ws, id, reasonDeletionPending, fmt.Sprintf("%s would be destroyed. To destroy them: %s. To keep them and their state: %s",
+	return approval{id: id, waits: pending(ws, id, reasonDeletionPending, fmt.Sprintf("%s would be destroyed. To approve that: %s. To keep the infrastructure and its state: %s",
 		workspace.Resources(s.Managed), howToApprove(ws, id), howToOrphan(ws)))}
 }
 
