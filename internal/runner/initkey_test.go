@@ -351,3 +351,34 @@ func TestInitDigest(t *testing.T) {
 		}
 	}
 }
+
+// TestInitKeyOfToken ensures that another token of the same ServiceAccount makes no difference, and that of another one does.
+func TestInitKeyOfToken(t *testing.T) {
+	t.Parallel()
+
+	p := newPlace(t)
+	key := func(uid, namespace, token string) string {
+		t.Helper()
+
+		r := p.newRunner(t, uid, func(r *Runner) {
+			r.Namespace, r.Inputs.tokens = namespace, tokens{"token": {Name: "terraform", Audience: "vault"}}
+			file("token", token)(r)
+		})
+
+		k, err := r.newInitKey()
+		if err != nil || k == "" {
+			t.Fatalf("want a key, got %q, %v", k, err)
+		}
+
+		return k
+	}
+
+	first := key("11111111-1111-1111-1111-111111111111", "one", "first")
+	if key("22222222-2222-2222-2222-222222222222", "one", "second") != first {
+		t.Error("want the same key with the next token")
+	}
+
+	if key("33333333-3333-3333-3333-333333333333", "two", "first") == first {
+		t.Error("want another key for the ServiceAccount of another namespace")
+	}
+}

@@ -33,6 +33,10 @@ resource "terraform_data" "a" {
   }
 }
 
+resource "terraform_data" "b" {
+  input = "a sesame"
+}
+
 output "big" { value = 12345678901234567890 }
 `})
 			ws.Redact = func(text string) string { return strings.ReplaceAll(text, "sesame", "(sensitive)") }

@@ -150,7 +150,7 @@ func TestApproval(t *testing.T) {
 			expectReady(t, c, ws)
 
 			c.remove(t, ws)
-			id = expectPending(t, c, ws, "ApprovalOutdated", "1 resource would be destroyed", "To keep them and their state: set spec.", approvePlan+"=x-")
+			id = expectPending(t, c, ws, "ApprovalOutdated", "1 resource would be destroyed", "To keep the infrastructure and its state: set spec.", approvePlan+"=x-")
 			expectEvent(t, c, ws, awaitingApproval, approvePlan+"="+id)
 			expectDone(t, e, "created", "destroyed", "created")
 

@@ -6,7 +6,6 @@ package integration
 
 import (
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,13 +29,6 @@ func (c *cluster) acceptTakenOver(t *testing.T, ws workspace.Workspace) {
 	c.annotate(t, ws, acceptTakenOverState, expectRemembered(t, c, ws))
 }
 
-// replacingModule returns evidence.tf with a resource that replaces the one of evidence.tf.
-func replacingModule(t *testing.T) string {
-	t.Helper()
-
-	return strings.Replace(moduleFile(t, "evidence.tf"), "= var.dir", "= var.dir\n  triggers_replace = 1", 1)
-}
-
 // TestTakenOver has two tenants whose Workspaces have the same name and the same ClusterProviderConfig. The one
 // that was refused takes over what the other one leaves, and destroys it only if a person accepts that.
 func TestTakenOver(t *testing.T) {
@@ -55,7 +47,7 @@ func TestTakenOver(t *testing.T) {
 		first := c.createManaged(t, namespacedScope, one, policyNoDelete(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
 		expectReady(t, c, first)
 
-		theirs := []workspaceOption{inShard(shard), withConfig(cfg), withModule(replacingModule(t)), withVar("dir", string(e))}
+		theirs := []workspaceOption{inShard(shard), withConfig(cfg), withModule(replacing(t, 1)), withVar("dir", string(e))}
 		second := newTwin(first, two, theirs...)
 		c.create(t, second)
 		expectCondition(t, c, second, xpv2.TypeSynced, corev1.ConditionFalse, "belongs to")
@@ -131,7 +123,7 @@ func TestTwoClusters(t *testing.T) {
 		expectCondition(t, c, ws, stateTakenOver, corev1.ConditionTrue, expectRemembered(t, c, ws))
 
 		// An edit is not enough to destroy what the other cluster uses.
-		c.changeModule(t, ws, replacingModule(t))
+		c.changeModule(t, ws, replacing(t, 1))
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "the plan would destroy 1 resource (terraform_data.evidence)")
 		expectDone(t, e, "created")
 
@@ -140,7 +132,7 @@ func TestTwoClusters(t *testing.T) {
 		expectReady(t, c, ws)
 		expectReason(t, c, ws, stateTakenOver, "Applied")
 
-		c.changeModule(t, ws, replacingModule(t))
+		c.changeModule(t, ws, replacing(t, 1))
 		expectDone(t, e, "created", "destroyed", "created")
 	})
 }
