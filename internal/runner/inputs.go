@@ -87,7 +87,9 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 	}
 
 	for _, c := range pc.Credentials {
-		if c.ServiceAccountToken != nil {
+		delete(in.tokens, c.BaseName()) // The last one counts.
+
+		if c.Source == commonv1beta1.CredentialsSourceServiceAccountToken && c.ServiceAccountToken != nil {
 			in.tokens[c.BaseName()] = *c.ServiceAccountToken
 		}
 	}

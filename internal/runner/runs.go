@@ -77,7 +77,7 @@ func (r *Runner) warnings() terraform.Warnings {
 
 // ReadPlan reads a plan that is saved.
 func (r *Runner) ReadPlan(ctx context.Context, p *terraform.Plan) (*terraform.Reading, error) {
-	return r.CLI.ReadPlan(ctx, *r.run, p.File)
+	return r.CLI.ReadPlan(ctx, *r.run, p.File, r.args(toUseState)...)
 }
 
 // CLIVersion returns the product and the version of the CLI.

@@ -24,6 +24,8 @@ type ResourceChange struct {
 	// from the state only.
 	Action  string
 	Address string
+	// Previous is the address of the instance in the state, if the plan moves it.
+	Previous string
 	// Imports says that the plan imports the instance, which exists already.
 	Imports bool
 }
@@ -40,8 +42,10 @@ func (c ResourceChange) String() string { return c.Action + " " + c.Address }
 // Deletions are everything that a plan deletes or replaces.
 type Deletions struct {
 	Count int
-	// First has the first 50 addresses, without secrets and cut to 256 bytes.
+	// First has the first 50 addresses, those in the state, without secrets and cut to 256 bytes.
 	First []string
+	// Secret says that one of the addresses has a secret, so that others may look the same.
+	Secret bool
 	// Digest of all actions and addresses, without secrets. The CLI prints them in an order that differs from run to run.
 	Digest string
 }
@@ -56,8 +60,14 @@ func (ws Workspace) deletions(changes []ResourceChange) Deletions {
 	all := make([]string, 0, len(changes))
 
 	for _, c := range changes {
-		first.add(ws.shown(c.Address))
-		all = append(all, ws.redacted(c.String()))
+		address := cmp.Or(c.Previous, c.Address)
+		line := c.Action + " " + address + " " + c.Address
+
+		shown := ws.redacted(line)
+		d.Secret = d.Secret || shown != line
+
+		first.add(ws.shown(address))
+		all = append(all, shown)
 	}
 
 	slices.Sort(all)

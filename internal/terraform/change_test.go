@@ -55,3 +55,20 @@ func TestDeletions(t *testing.T) {
 		t.Errorf("want nothing for a plan that deletes nothing, got %+v", none)
 	}
 }
+
+// TestHiddenDeletions ensures that what looks the same is not approved for something else.
+func TestHiddenDeletions(t *testing.T) {
+	t.Parallel()
+
+	moved := Workspace{}.deletions([]ResourceChange{{Action: "delete", Address: "a.z", Previous: "a.b[00]"}})
+	other := Workspace{}.deletions([]ResourceChange{{Action: "delete", Address: "a.z", Previous: "a.b[01]"}})
+
+	if moved.Digest == other.Digest || moved.First[0] != "a.b[00]" {
+		t.Errorf("want the instance that is moved before it is deleted, got %+v and %+v", moved, other)
+	}
+
+	hidden := Workspace{Redact: func(text string) string { return strings.ReplaceAll(text, "sesame", "(sensitive)") }}
+	if !hidden.deletions([]ResourceChange{{Action: "delete", Address: `a.b["sesame"]`}}).Secret {
+		t.Error("want to know whether an address has a secret")
+	}
+}

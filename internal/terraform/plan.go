@@ -183,22 +183,11 @@ const (
 // readPlanFile returns the state that the plan was made from. It returns nil if that cannot be
 // read for any reason: the format is not a documented interface.
 func readPlanFile(path string) *State {
-	// A program that the module runs during the plan can replace the file.
-	f, err := regular.Open(path)
+	r, done, err := openPlan(path)
 	if err != nil {
 		return nil
 	}
-	defer f.Close() //nolint:errcheck // Nothing was written.
-
-	info, err := f.Stat()
-	if err != nil {
-		return nil
-	}
-
-	r, err := zip.NewReader(f, info.Size())
-	if err != nil {
-		return nil
-	}
+	defer done()
 
 	read, refreshed := stateEntry(r, entryRead), stateEntry(r, entryRefreshed)
 	if read == nil || refreshed == nil {
@@ -208,6 +197,27 @@ func readPlanFile(path string) *State {
 	read.Lineage, read.Serial = refreshed.Lineage, refreshed.Serial
 
 	return read
+}
+
+// openPlan opens a saved plan. A program that the module runs during the plan can replace the file.
+func openPlan(path string) (r *zip.Reader, done func(), err error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	info, err := f.Stat()
+	if err == nil {
+		r, err = zip.NewReader(f, info.Size())
+	}
+
+	if err != nil {
+		_ = f.Close() // Nothing was written.
+
+		return nil, nil, err
+	}
+
+	return r, func() { _ = f.Close() }, nil
 }
 
 func stateEntry(r *zip.Reader, name string) *State {

@@ -95,6 +95,9 @@ type jsonHook struct {
 	Resource struct {
 		Address string `json:"addr"`
 	} `json:"resource"`
+	Previous *struct {
+		Address string `json:"addr"`
+	} `json:"previous_resource"`
 	Action    string    `json:"action"`
 	Reason    string    `json:"reason"`
 	Importing *struct{} `json:"importing"`
@@ -158,6 +161,10 @@ func (r *report) addChange(c *jsonHook) {
 	switch {
 	case isChange(c.Action):
 		planned := ResourceChange{Action: c.Action, Address: c.Resource.Address, Imports: c.Importing != nil}
+		if c.Previous != nil {
+			planned.Previous = c.Previous.Address
+		}
+
 		r.planned.add(planned)
 
 		if planned.Deletes() {
@@ -188,7 +195,7 @@ func isChange(action string) bool {
 // onlyChecks reports whether a plan has nothing to apply, although the CLI says so: it has read the data sources in
 // check blocks, and reads them again in an apply. Without this, each poll would apply that.
 func (r *report) onlyChecks() bool {
-	return r.checkReads && !r.reads && len(r.planned.kept)+len(r.newOutputs.kept)+len(r.drift.kept) == 0
+	return r.checkReads && !r.reads && r.total() == (Summary{}) && len(r.planned.kept)+len(r.newOutputs.kept)+len(r.drift.kept) == 0
 }
 
 // total returns the last summary, or a zero one.

@@ -86,7 +86,7 @@ func TestReport(t *testing.T) {
 {"@message":"p","change":{"resource":{"addr":"data.a.r"},"action":"read"},"type":"planned_change"}
 {"@message":"p","change":{"resource":{"addr":"a.p[\"x\"]"},"action":"replace","reason":"tainted"},"type":"planned_change"}
 {"@message":"p","change":{"resource":{"addr":"a.i"},"action":"replace","importing":{"id":"i"}},"type":"planned_change"}
-{"@message":"p","change":{"resource":{"addr":"a.d"},"action":"delete"},"type":"planned_change"}
+{"@message":"p","change":{"resource":{"addr":"a.d"},"previous_resource":{"addr":"a.was"},"action":"delete"},"type":"planned_change"}
 {"@message":"s","changes":{"add":1,"change":2,"import":4,"remove":3,"forget":5,"operation":"plan"},"type":"change_summary"}
 {"@message":"o","outputs":{"same":{"sensitive":false,"action":"noop"},"o":{"sensitive":true,"action":"create"},"l":{"action":"delete"}},"type":"outputs"}`,
 			want: want{
@@ -94,14 +94,14 @@ func TestReport(t *testing.T) {
 				Drift: []string{"a.d"},
 				Planned: []ResourceChange{
 					{Action: "replace", Address: "a.i", Imports: true},
-					{Action: "delete", Address: "a.d"},
+					{Action: "delete", Address: "a.d", Previous: "a.was"},
 					{Action: "replace", Address: `a.p["x"]`},
 					{Action: "create", Address: "a.n"},
 				},
 				Deletes: []ResourceChange{
 					{Action: "replace", Address: `a.p["x"]`},
 					{Action: "replace", Address: "a.i", Imports: true},
-					{Action: "delete", Address: "a.d"},
+					{Action: "delete", Address: "a.d", Previous: "a.was"},
 				},
 				NewOutputs: []string{"l", "o"},
 				Summary:    &Summary{Add: 1, Change: 2, Destroy: 3, Import: 4, Forget: 5},

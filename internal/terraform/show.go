@@ -5,11 +5,16 @@
 package terraform
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -28,21 +33,30 @@ type Reading struct {
 	Text []byte
 }
 
-// ReadPlan reads a saved plan.
-func (c *CLI) ReadPlan(ctx context.Context, ws Workspace, file string) (*Reading, error) {
-	raw, err := c.run(ctx, ws, command{op: opShow, args: []string{opShow, "-json", file}, inWorkspace: true})
+// ReadPlan reads a saved plan. args are further arguments.
+func (c *CLI) ReadPlan(ctx context.Context, ws Workspace, file string, args ...string) (*Reading, error) {
+	show := func(format string) command {
+		return command{op: opShow, args: slices.Concat([]string{opShow, format}, args, []string{file}), inWorkspace: true}
+	}
+
+	raw, err := c.run(ctx, ws, show("-json"))
 	if err != nil {
 		return nil, err
 	}
 
-	effects, err := effectsOf(raw)
+	sources, err := planSources(file)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the plan: %w", err)
+	}
+
+	effects, err := effectsOf(raw, sources)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the plan: %w", err)
 	}
 
 	text := &limitedBuffer{max: maxReadText}
 
-	cmd := command{op: opShow, args: []string{opShow, "-no-color", file}, inWorkspace: true}
+	cmd := show("-no-color")
 	if res, err := c.execute(ctx, ws, cmd, text, ws.logger()); err != nil {
 		return nil, err
 	} else if res.code != 0 {
@@ -56,12 +70,14 @@ const opShow = "show"
 
 // effectsOf returns the part of a plan that decides what its apply does. A plan has the time when it was made, too.
 // Resources without a change are left out: what they are read as may differ each time.
-func effectsOf(raw []byte) ([]byte, error) {
+// sources are those of the modules: the CLI shows no locals, and only a part of the expressions.
+func effectsOf(raw []byte, sources map[string]string) ([]byte, error) {
 	var plan struct {
 		ResourceChanges []map[string]any `json:"resource_changes"`
 		OutputChanges   any              `json:"output_changes"`
 		Variables       any              `json:"variables"`
 		Configuration   any              `json:"configuration"`
+		Sources         any              `json:"sources"`
 	}
 
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -80,7 +96,53 @@ func effectsOf(raw []byte) ([]byte, error) {
 		return len(actions) == 1 && actions[0] == "no-op" && !moved && !imports
 	})
 
+	plan.Sources = sources
+
 	return json.Marshal(plan) // Maps are sorted.
+}
+
+// sourcesDir is the directory of the modules in a saved plan.
+const sourcesDir = "tfconfig/"
+
+// planSources returns digests of the files of all modules in a saved plan, by their names. There are some in each plan: one
+// without them is not understood.
+func planSources(file string) (map[string]string, error) {
+	r, done, err := openPlan(file)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+
+	sources := map[string]string{}
+
+	for _, f := range r.File {
+		if !strings.HasPrefix(f.Name, sourcesDir) {
+			continue
+		}
+
+		data, err := readEntry(f)
+		if err != nil {
+			return nil, err
+		}
+
+		sources[f.Name] = fmt.Sprintf("%x", sha256.Sum256(data))
+	}
+
+	if len(sources) == 0 {
+		return nil, errors.New("it has no modules")
+	}
+
+	return sources, nil
+}
+
+func readEntry(f *zip.File) ([]byte, error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close() //nolint:errcheck // Nothing was written.
+
+	return io.ReadAll(io.LimitReader(r, maxAnswer))
 }
 
 // shorten returns at most n bytes of a text, with a last line that says so if there are more.

@@ -63,6 +63,10 @@ output "big" { value = 12345678901234567890 }
 			t.Error("want other effects with another command of a provisioner")
 		}
 
+		if bytes.Equal(first.Effects, read("sesame", "true # other").Effects) {
+			t.Error("want other effects with another module")
+		}
+
 		if text := string(first.Text); !strings.Contains(text, `terraform_data.a["x"] will be created`) || strings.Contains(text, "sesame") {
 			t.Errorf("want a text for people without secrets, got %s", text)
 		}
@@ -75,7 +79,7 @@ func TestEffectsOf(t *testing.T) {
 	effects := func(plan string) string {
 		t.Helper()
 
-		e, err := effectsOf([]byte(plan))
+		e, err := effectsOf([]byte(plan), map[string]string{"a.tf": "a"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +114,7 @@ func TestEffectsOf(t *testing.T) {
 		})
 	}
 
-	if _, err := effectsOf([]byte("{")); err == nil {
+	if _, err := effectsOf([]byte("{"), nil); err == nil {
 		t.Error("want an error for what is no plan")
 	}
 }

@@ -33,12 +33,12 @@ type approval struct {
 
 // unapproved returns destructions by guarded Workspaces that no person has approved: without an approval since the state
 // has last changed before the run.
-func unapproved(all []*resource, guarded map[string]bool, approvals []approval, versions []version, c clock) []violation {
+func unapproved(all []*resource, guarded map[string]bool, approvals []approval, runs []run, versions []version, c clock) []violation {
 	var found []violation
 
 	for _, r := range all {
 		for _, d := range r.destructions {
-			if !guarded[d.uid] || d.by == nil || slices.ContainsFunc(approvals, func(a approval) bool { return a.allows(d, versions) }) {
+			if !guarded[d.uid] || d.by == nil || slices.ContainsFunc(approvals, func(a approval) bool { return a.allows(d, runs, versions) }) {
 				continue
 			}
 
@@ -56,10 +56,30 @@ func unapproved(all []*resource, guarded map[string]bool, approvals []approval, 
 	return found
 }
 
-// allows says whether an approval is for the state from which a destruction began. A version is observed a moment after it
-// was written.
-func (a approval) allows(d destruction, versions []version) bool {
-	return a.uid == d.uid && a.time < d.time && !slices.ContainsFunc(versions, func(v version) bool {
-		return v.state == d.by.state && v.time > a.time+int64(moment) && v.time < d.by.start
+// allows says whether an approval is for the state from which a destruction began: since then, no other run of the Workspace
+// has changed the state. A version alone does not say that: it may be observed long after it was written.
+func (a approval) allows(d destruction, runs []run, versions []version) bool {
+	if a.uid != d.uid || a.time >= d.time {
+		return false
+	}
+
+	return !slices.ContainsFunc(runs, func(r run) bool {
+		if r.uid != d.uid || r.start <= a.time || r.start >= d.by.start || r.command == "plan" {
+			return false
+		}
+
+		before, after := 0, 0
+
+		for _, v := range versions {
+			if v.state != d.by.state || v.time >= d.by.start {
+				continue
+			}
+
+			if after = max(after, v.serial); v.time <= r.start {
+				before = max(before, v.serial)
+			}
+		}
+
+		return after > before
 	})
 }

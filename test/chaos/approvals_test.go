@@ -75,10 +75,11 @@ func (w *workspaces) approveOne(ctx context.Context, o unstructured.Unstructured
 func TestUnapproved(t *testing.T) {
 	t.Parallel()
 
-	runs := []run{newRun("a#1", 5, 1, 40), newRun("a#1", 7, 5000, 5900)}
+	between := newRun("a#1", 6, 3000, 3900)
+	runs := []run{newRun("a#1", 5, 1, 40), between, newRun("a#1", 7, 5000, 5900)}
 	ledger := []entry{did(10, creating, "x", 5), did(20, created, "x", 5), did(5100, destroying, "x", 7)}
 	want := []violation{{workspace: "ws-1", time: at(5100), instances: []string{"a#1"}}}
-	state := runs[1].state
+	state := runs[2].state
 
 	cases := map[string]struct {
 		reason    string
@@ -92,15 +93,16 @@ func TestUnapproved(t *testing.T) {
 		"Approved":   {reason: "Somebody has.", guarded: "uid-1", approvals: []approval{{uid: "uid-1", time: at(4000)}}},
 		"Later":      {reason: "It was approved afterwards.", guarded: "uid-1", approvals: []approval{{uid: "uid-1", time: at(5200)}}, want: want},
 		"Other":      {reason: "Another Workspace was approved.", guarded: "uid-1", approvals: []approval{{uid: "uid-2", time: at(4000)}}, want: want},
-		"Outdated":   {reason: "The state has changed since.", guarded: "uid-1", approvals: []approval{{uid: "uid-1", time: at(1000)}}, versions: []version{{state: state, time: at(4000)}}, want: want},
-		"Before":     {reason: "It had changed before.", guarded: "uid-1", approvals: []approval{{uid: "uid-1", time: at(4000)}}, versions: []version{{state: state, time: at(1000)}}},
-		"OtherState": {reason: "Another state has changed.", guarded: "uid-1", approvals: []approval{{uid: "uid-1", time: at(1000)}}, versions: []version{{state: "other", time: at(4000)}}},
+		"Outdated":   {reason: "The state has changed since.", guarded: "uid-1", approvals: []approval{{uid: "uid-1", time: at(1000)}}, versions: []version{{state: state, time: at(20), serial: 1}, {state: state, time: at(4000), serial: 2}}, want: want},
+		"Before":     {reason: "It had changed before.", guarded: "uid-1", approvals: []approval{{uid: "uid-1", time: at(4000)}}, versions: []version{{state: state, time: at(1000), serial: 2}}},
+		"Again":      {reason: "An earlier run has changed nothing.", guarded: "uid-1", approvals: []approval{{uid: "uid-1", time: at(1000)}}, versions: []version{{state: state, time: at(20), serial: 1}, {state: state, time: at(4000), serial: 1}}},
+		"OtherState": {reason: "Another state has changed.", guarded: "uid-1", approvals: []approval{{uid: "uid-1", time: at(1000)}}, versions: []version{{state: "other", time: at(4000), serial: 2}}},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			expectViolations(t, tc.reason, tc.want, unapproved(resources(ledger, nil, runs), map[string]bool{tc.guarded: true}, tc.approvals, tc.versions, 0))
+			expectViolations(t, tc.reason, tc.want, unapproved(resources(ledger, nil, runs), map[string]bool{tc.guarded: true}, tc.approvals, runs, tc.versions, 0))
 		})
 	}
 }

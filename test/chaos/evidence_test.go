@@ -85,7 +85,7 @@ func (e *evidence) judge(t *testing.T, r *report, f fleet, w *workspaces, missin
 		{name: "resources created after their state was lost", violations: createdAfterLoss(r.resources, fate, r.clock)},
 		{name: "resources destroyed under another", violations: destroyedUnderAnother(r.resources, fate, r.clock)},
 		{name: "resources destroyed twice", violations: destroyedTwice(r.resources, versions, r.clock)},
-		{name: "resources destroyed without approval", violations: unapproved(r.resources, w.guarded(), w.approvals, versions, r.clock)},
+		{name: "resources destroyed without approval", violations: unapproved(r.resources, w.guarded(), w.approvals, r.runs, versions, r.clock)},
 		{name: "resources left behind", violations: leftBehind(r.resources, versions, fate, r.notes, r.clock)},
 		{name: "resources not in the state", violations: unsaved(r.resources, r.notes, r.clock)},
 		{name: "lost states", violations: lost(r.resources, versions, r.runs)},

@@ -187,8 +187,8 @@ func (a *applier) Update(ctx context.Context, ws workspace.Workspace) (managed.E
 
 	o, err := a.apply(ctx, ws)
 	if err != nil {
-		// An apply that found the state locked has changed nothing.
-		if !terraform.IsLocked(err) {
+		// An apply that found the state locked, or another one than was approved, has changed nothing.
+		if !terraform.IsLocked(err) && !errors.Is(err, errStaleApproval) {
 			applyFailed(ws)
 		}
 
@@ -290,13 +290,8 @@ func (a *applier) begin(ws workspace.Workspace, p *terraform.Plan) error {
 		return err
 	}
 
-	if a.mustApprove(p, a.cli.WhyNewPlan()) {
-		// An approval is for one state.
-		if p != a.plan {
-			return errors.New("the state has changed since the approved plan was made. Nothing was changed: another plan follows, which waits for approval")
-		}
-
-		a.recorder.Event(ws, event.Normal(reasonApplying, "Applying the approved plan "+ws.GetAnnotations()[workspace.ApprovePlanAnnotationKey]))
+	if err := a.checkApproved(ws, p, a.plan, a.cli.WhyNewPlan); err != nil {
+		return err
 	}
 
 	a.plan = p

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
@@ -36,6 +37,9 @@ const (
 	reasonAwaiting event.Reason = "AwaitingApproval"
 	reasonApplying event.Reason = "ApprovedPlan"
 )
+
+// errStaleApproval is the refusal to apply a plan that is not the one that was approved.
+var errStaleApproval = errors.New("the state has changed since the approved plan was made. Nothing was changed: another plan follows, which waits for approval")
 
 // An approver finds out whether a plan may be applied.
 type approver struct {
@@ -67,6 +71,8 @@ func uncertain(p *terraform.Plan, whyNew string) string {
 		return whyNew
 	case p.NoSummary:
 		return "the CLI has not told what it would do"
+	case p.Deletions.Secret:
+		return "an address of what it would destroy contains a secret, so that another one may look the same"
 	case p.Deletions.Count != p.Summary.Destroy:
 		return fmt.Sprintf("the CLI counts %d to destroy, and names %d", p.Summary.Destroy, p.Deletions.Count)
 	default:
@@ -77,7 +83,7 @@ func uncertain(p *terraform.Plan, whyNew string) string {
 // mustApprove says whether a person has to approve a plan.
 func (ps *pass) mustApprove(p *terraform.Plan, whyNew string) bool {
 	switch {
-	case ps.approves == commonv1beta1.ApprovalNever || !p.Changes:
+	case !p.Changes:
 		return false
 	case ps.approves == commonv1beta1.ApprovalDestroy:
 		return p.Deletions.Count > 0 || uncertain(p, whyNew) != ""
@@ -86,31 +92,54 @@ func (ps *pass) mustApprove(p *terraform.Plan, whyNew string) bool {
 	}
 }
 
+// checkApproved returns an error unless the plan that is about to be applied is the one that the planner has found
+// approved, or needs no approval. made is the one of the planner.
+func (ps *pass) checkApproved(ws workspace.Workspace, p, made *terraform.Plan, whyNew func() string) error {
+	if ps.approves == commonv1beta1.ApprovalNever {
+		return nil
+	}
+
+	why := whyNew()
+
+	switch {
+	case !ps.mustApprove(p, why):
+		return nil
+	// An approval is for one state.
+	case p != made:
+		return errStaleApproval
+	case uncertain(p, why) != "":
+		return errors.New("what would be applied is not certain to be what was approved: " + uncertain(p, why) + ". Nothing was changed")
+	}
+
+	ps.recorder.Event(ws, event.Normal(reasonApplying, "Applying the approved plan "+ws.GetAnnotations()[workspace.ApprovePlanAnnotationKey]))
+
+	return nil
+}
+
 // approval returns what a plan waits for. before is the last observation: a plan that has another ID each time can never
 // be approved.
-func (a *approver) approval(ctx context.Context, ws workspace.Workspace, p *terraform.Plan, before schedule.Observation) approval {
+func (a *approver) approval(ctx context.Context, ws workspace.Workspace, p *terraform.Plan, before schedule.Observation) (approval, error) {
+	// Nothing else may cost those who ask for no approval.
+	if a.approves == commonv1beta1.ApprovalNever || !p.Changes {
+		return approval{}, nil
+	}
+
 	whyNew := a.cli.WhyNewPlan()
-	if !a.mustApprove(p, whyNew) {
-		return approval{}
-	}
 
-	if why := uncertain(p, whyNew); why != "" {
-		return notSaved(why)
-	}
-
-	if a.approves == commonv1beta1.ApprovalDestroy {
+	switch why := uncertain(p, whyNew); {
+	case !a.mustApprove(p, whyNew):
+		return approval{}, nil
+	case why != "":
+		return notSaved(why), nil
+	case a.approves == commonv1beta1.ApprovalDestroy:
 		id := workspace.PlanID(ws, summarizeState(p.Prior), p.Deletions.Digest)
 
-		return approval{id: id, waits: pending(ws, id, reasonPlanPending, planText(ws, p, id))}
+		return approval{id: id, waits: pending(ws, id, reasonPlanPending, planText(ws, p, id))}, nil
 	}
 
 	ap, err := a.readPlan(ctx, ws, p)
-	if err != nil {
-		return notSaved(redactErr(a.secrets, err).Error())
-	}
-
-	if ap.waits == nil {
-		return ap
+	if err != nil || ap.waits == nil {
+		return ap, errors.Wrap(err, "cannot ask for the approval of the plan")
 	}
 
 	if b := before.Awaiting; b != nil && before.Desired == schedule.Desired(ws) && before.Plan.ID != ap.id && before.State.Serial == int64(p.Prior.Serial) { //nolint:gosec // As in the status.
@@ -121,7 +150,7 @@ func (a *approver) approval(ctx context.Context, ws workspace.Workspace, p *terr
 		ap.waits.Message = "This plan differs each time it is made, for example because of plantimestamp(): it cannot be approved. " + ap.waits.Message
 	}
 
-	return ap
+	return ap, nil
 }
 
 // maxChanged is how often a plan differs from the one before until it is said that it always does.
@@ -219,7 +248,10 @@ func awaiting(ws workspace.Workspace, waits *schedule.Awaiting, approved bool) {
 	switch {
 	case waits != nil:
 		transition(ws, workspace.TypeAwaitingApproval, corev1.ConditionTrue, waits.Reason, waits.Message)
-		waiting(ws)
+
+		if !meta.WasDeleted(ws) {
+			waiting(ws)
+		}
 	case ws.GetCondition(workspace.TypeAwaitingApproval).Status != corev1.ConditionTrue:
 	case approved:
 		transition(ws, workspace.TypeAwaitingApproval, corev1.ConditionFalse, reasonApproved, "")

@@ -133,6 +133,28 @@ func TestApproval(t *testing.T) {
 			condition: reasonPlanNotSaved,
 			want:      outcome{ran: []string{"plan"}, events: []string{"AwaitingApproval"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
+		"Secret": {
+			reason: "Another deletion may look the same.",
+			ws:     with(owner, readyFor(1)),
+			plan: func() terraform.Plan {
+				p := deletes()
+				p.Deletions.Secret = true
+
+				return p
+			}(),
+			prior:     ownState(),
+			condition: reasonPlanNotSaved,
+			text:      "contains a secret",
+			want:      outcome{ran: []string{"plan"}, events: []string{"AwaitingApproval"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"AfterFailure": {
+			reason:    "The failure is not forgotten.",
+			ws:        with(owner, func(ws *clusterv1beta1.Workspace) { applyFailed(ws) }),
+			plan:      deletes(),
+			prior:     ownState(),
+			condition: reasonPlanPending,
+			want:      outcome{ran: []string{"plan"}, events: []string{"AwaitingApproval"}, ready: xpv2.ReasonUnavailable, lineage: ownLineage},
+		},
 		"Unnamed": {
 			reason: "The CLI does not name all that it deletes.",
 			ws:     with(owner, readyFor(1)),

@@ -138,8 +138,9 @@ func (d *destroyer) destroy(ctx context.Context, ws workspace.Workspace) (mine b
 		return false, errAwaitsApproval
 	}
 
+	awaiting(ws, nil, approval.id != "")
+
 	if approval.id != "" {
-		awaiting(ws, nil, true)
 		d.recorder.Event(ws, event.Normal(reasonApplying, "Destroying what was approved: "+approval.id))
 	}
 
@@ -233,7 +234,7 @@ func (d *destroyer) destroyState(ctx context.Context, ws workspace.Workspace, fo
 	destroyed := 0
 	again := func() error {
 		current, err := d.state.State(ctx)
-		if err == nil && current.Lineage != found.Lineage {
+		if err == nil && (current.Lineage != found.Lineage || d.approves != commonv1beta1.ApprovalNever && current.Serial != found.Serial) {
 			err = errors.New("cannot destroy: there is another state than before")
 		}
 

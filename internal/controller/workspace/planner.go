@@ -76,12 +76,12 @@ func (pl *planner) observe(ctx context.Context, ws workspace.Workspace) (managed
 	pl.records.ForgetObservation(ws)
 
 	o, err := pl.planned(ctx, ws, suspect)
-	if err != nil {
-		return managed.ExternalObservation{}, err
+	if err == nil {
+		err = pl.awaitApproval(ctx, ws, &o, before)
 	}
 
-	if !nothingFollows(ws, o.Exists) {
-		pl.awaitApproval(ctx, ws, &o, before)
+	if err != nil {
+		return managed.ExternalObservation{}, err
 	}
 
 	pl.records.Observe(ws, o)
@@ -96,23 +96,38 @@ func (pl *planner) observe(ctx context.Context, ws workspace.Workspace) (managed
 		return managed.ExternalObservation{}, errNoSlot
 	}
 
-	// A creation follows at once. Its condition and its Event have the same list.
-	creates := !o.Exists && !nothingFollows(ws, o.Exists)
-	if o.Plan != nil && isNews(ws, o.Plan) && !creates {
-		text := "Plan: " + describe(o.Plan)
-		if o.Exists && !workspace.MayUpdate(ws) {
-			text += notApplied
-		}
-
-		pl.recorder.Event(ws, event.Normal(reasonPlanned, text))
-	}
+	pl.announcePlan(ws, o)
 
 	return pl.report(ctx, ws, o)
 }
 
+// announcePlan records an Event about changes that the status does not have yet.
+func (pl *planner) announcePlan(ws workspace.Workspace, o schedule.Observation) {
+	// A creation follows at once. Its condition and its Event have the same list.
+	creates := !o.Exists && !nothingFollows(ws, o.Exists)
+	if o.Plan == nil || !isNews(ws, o.Plan) || creates {
+		return
+	}
+
+	text := "Plan: " + describe(o.Plan)
+	if o.Exists && !workspace.MayUpdate(ws) {
+		text += notApplied
+	}
+
+	pl.recorder.Event(ws, event.Normal(reasonPlanned, text))
+}
+
 // awaitApproval records in the observation whether its plan waits for approval. before is the last observation.
-func (pl *planner) awaitApproval(ctx context.Context, ws workspace.Workspace, o *schedule.Observation, before schedule.Observation) {
-	a := pl.approver.approval(ctx, ws, pl.plan, before)
+func (pl *planner) awaitApproval(ctx context.Context, ws workspace.Workspace, o *schedule.Observation, before schedule.Observation) error {
+	if nothingFollows(ws, o.Exists) {
+		return nil
+	}
+
+	a, err := pl.approver.approval(ctx, ws, pl.plan, before)
+	if err != nil {
+		return err
+	}
+
 	if o.Awaiting = a.waits; a.id != "" {
 		o.Plan.ID, o.Plan.Secret, o.Plan.Destroyed = a.id, a.secret, pl.plan.Deletions.First
 	}
@@ -122,6 +137,8 @@ func (pl *planner) awaitApproval(ctx context.Context, ws workspace.Workspace, o 
 
 		pl.plan = nil
 	}
+
+	return nil
 }
 
 func (pl *planner) holds(ws workspace.Workspace, r schedule.Record) bool {

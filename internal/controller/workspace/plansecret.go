@@ -19,6 +19,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -96,8 +98,16 @@ func (ps *pass) showPlan(ctx context.Context, s *corev1.Secret, id string, text 
 	return errors.Wrapf(ps.kube.Patch(ctx, s, client.RawPatch(types.MergePatchType, patch)), "cannot write the plan to Secret %s", client.ObjectKeyFromObject(s))
 }
 
-// hidePlan removes the text of a plan that does not wait any more. The key stays.
-func (ps *pass) hidePlan(ctx context.Context, ws workspace.Workspace) {
+// hideOldPlan removes the text of a plan that does not wait any more. The key stays. The status of an apply does not have
+// the Secret.
+func (ps *pass) hideOldPlan(ctx context.Context, ws workspace.Workspace, old *commonv1beta1.PlanSummary, seen schedule.Observation) {
+	switch {
+	case old == nil, seen.Plan != nil && seen.Plan.Secret != "":
+		return
+	case old.Secret == "" && (ps.approves != commonv1beta1.ApprovalAlways || !seen.UpToDate):
+		return
+	}
+
 	name := ps.planSecretName(ws)
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"data":{"`+planSecretID+`":null,"`+planSecretText+`":null}}`))

@@ -37,8 +37,13 @@ func deleting(ws workspace.Workspace) {
 	ws.SetConditions(xpv2.Deleting().WithObservedGeneration(ws.GetGeneration()))
 }
 
+const (
+	lastApplyFailed = "The last apply failed: see Synced"
+	restWaits       = "The last apply failed, and what is left to do waits: see AwaitingApproval, and the Events"
+)
+
 // applyFailed is for a Workspace whose infrastructure may be anything between two specifications.
-func applyFailed(ws workspace.Workspace) { unavailable(ws, "The last apply failed: see Synced") }
+func applyFailed(ws workspace.Workspace) { unavailable(ws, lastApplyFailed) }
 
 // changeFailed is for a Workspace whose reconcile failed. It stays ready if it was ready with the same
 // specification. In that case the infrastructure is still as specified, and only the plan failed.
@@ -73,7 +78,14 @@ func served(ws workspace.Workspace) {
 // waiting is for a Workspace whose plan waits for approval. One that is ready stays so, with the generation that it is
 // ready for: who waits for a change goes on waiting.
 func waiting(ws workspace.Workspace) {
-	if ws.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue {
+	was := ws.GetCondition(xpv2.TypeReady)
+
+	switch {
+	case was.Status == corev1.ConditionTrue:
+	// Nothing else says so: the plan that waits has succeeded.
+	case was.Message == lastApplyFailed, was.Message == restWaits:
+		unavailable(ws, restWaits)
+	default:
 		c := xpv2.Unavailable().WithMessage("See the condition AwaitingApproval").WithObservedGeneration(ws.GetGeneration())
 		c.Reason = xpv2.ConditionReason(workspace.TypeAwaitingApproval)
 		ws.SetConditions(c)

@@ -73,10 +73,7 @@ func (ps *pass) report(ctx context.Context, ws workspace.Workspace, seen schedul
 
 	awaiting(ws, seen.Awaiting, seen.Plan != nil && seen.Plan.ID != "")
 
-	// The text of the plan is not needed any more.
-	if ps.approves == commonv1beta1.ApprovalAlways && before.Plan != nil && seen.UpToDate {
-		ps.hidePlan(ctx, ws)
-	}
+	ps.hideOldPlan(ctx, ws, before.Plan, seen)
 
 	if seen.UpToDate {
 		workspace.Succeed(ws, ps.now())
