@@ -42,8 +42,8 @@ func (d *destroyer) withWayOut(ws workspace.Workspace, err error) error {
 		"To delete the Workspace and leave the infrastructure and its state behind, %s", err, howToOrphan(ws))
 }
 
-// orLeaveBehind adds to an error that prevents a deletion how to delete the Workspace nevertheless, unless the
-// error may pass: something is missing that the specification refers to, the state cannot be read or is in
+// orLeaveBehind adds to an error that prevents a deletion how to delete the Workspace nevertheless, if the error will
+// not pass by itself: something is missing that the specification refers to, the state cannot be read or is in
 // another backend, or the module forbids to destroy a resource.
 func orLeaveBehind(ws workspace.Workspace, err error) error {
 	if !kerrors.IsNotFound(err) && !terraform.CannotLoadState(err) && !terraform.IsBackendChange(err) && !terraform.IsPrevented(err) {
