@@ -6,6 +6,8 @@
 package kustomize
 
 import (
+	"sync"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -13,8 +15,15 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
+// mu is held while the library renders: its schema is a global variable that it sets when it first needs it, without a
+// lock.
+var mu sync.Mutex //nolint:gochecknoglobals // So is what it guards.
+
 // Render returns the objects of the kustomization in the supplied directory.
 func Render(dir string) ([]*unstructured.Unstructured, error) {
+	mu.Lock()
+	defer mu.Unlock()
+
 	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot render %s", dir)
