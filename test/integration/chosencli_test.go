@@ -62,10 +62,6 @@ func chosen(cli *commonv1beta1.CLI) workspaceOption {
 func TestChosenCLI(t *testing.T) {
 	t.Parallel()
 
-	if shared.clis["terraform"] == "" {
-		t.Skip("needs terraform on PATH")
-	}
-
 	c := shared.sharded.started(t)
 	ns, shard := c.namespace(t), unique("shard")
 	i := startInstance(t, c, withShard(shard), withArgs("--cli-dir="+newCLIDir(t)))

@@ -50,7 +50,6 @@ type applyCLI interface {
 
 	Apply(ctx context.Context, p *terraform.Plan, again func(*terraform.Plan) error, progress func(terraform.Progress)) (*terraform.Applied, error)
 	Source() string
-	AppliesPlan() bool
 	WhyNewPlan() string
 }
 
@@ -121,7 +120,7 @@ func (a *applier) announce(ctx context.Context, ws workspace.Workspace) error {
 		return errors.Wrap(err, "cannot record that creation begins")
 	}
 
-	if a.cli.AppliesPlan() {
+	if a.cli.WhyNewPlan() == "" {
 		return nil
 	}
 
@@ -320,7 +319,7 @@ func (a *applier) observeApplied(ctx context.Context, applied *terraform.Applied
 
 	// The state has not changed between the plan and the apply, so that no other Workspace
 	// can have applied anything to it.
-	if isBlank(prior) && a.cli.AppliesPlan() {
+	if isBlank(prior) && a.cli.WhyNewPlan() == "" {
 		o.CreatedLineage = prior.Lineage
 	}
 

@@ -230,8 +230,6 @@ func (r *fakeRunner) Source() string { return "" }
 
 func (r *fakeRunner) Incomplete() error { return r.incomplete }
 
-func (r *fakeRunner) AppliesPlan() bool { return !r.remakes }
-
 func (r *fakeRunner) CLIVersion() string { return "OpenTofu 1.2.3" }
 
 func (r *fakeRunner) ReadPlan(context.Context, *terraform.Plan) (*terraform.Reading, error) {

@@ -52,7 +52,7 @@ func (a *applier) keepsTakenOver(ws workspace.Workspace, p *terraform.Plan) erro
 	switch {
 	case workspace.AcceptsDestroy(ws, lineage):
 		return nil
-	case p.NoSummary || !a.cli.AppliesPlan():
+	case p.NoSummary || a.cli.WhyNewPlan() != "":
 		return takenOverError(ws, lineage, "what the apply would destroy is not known before", "Accept it")
 	case p.Summary.Destroy > 0:
 		return takenOverError(ws, lineage, fmt.Sprintf("the plan would destroy %s%s", workspace.Resources(p.Summary.Destroy), nameDestroyed(p)),
