@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
+)
+
+// Reasons of the condition AwaitingApproval.
+const (
+	reasonPlanPending      xpv2.ConditionReason = "PlanPending"
+	reasonApprovalOutdated xpv2.ConditionReason = "ApprovalOutdated"
+	reasonPlanNotSaved     xpv2.ConditionReason = "PlanNotSaved"
+	reasonDeletionPending  xpv2.ConditionReason = "DeletionPending"
+	reasonApproved         xpv2.ConditionReason = "Approved"
+	reasonNothingToApprove xpv2.ConditionReason = "NothingToApprove"
+)
+
+const (
+	reasonAwaiting event.Reason = "AwaitingApproval"
+	reasonApplying event.Reason = "ApprovedPlan"
+)
+
+func notSaved(why string) approval {
+	return approval{waits: &schedule.Awaiting{Reason: reasonPlanNotSaved, Message: "What would be applied is not certain to be what was planned: " + why +
+		". Nothing is applied. Correct that, or set approval to Never in spec.forProvider and in the ProviderConfig"}}
+}
+
+func planText(ws workspace.Workspace, p *terraform.Plan, id string) string {
+	return fmt.Sprintf("Plan %s: %s. To apply exactly this plan: %s", id, describe(summarize(p)), howToApprove(ws, id))
+}
+
+// howToApprove returns the command with which a person approves a plan.
+func howToApprove(ws workspace.Workspace, id string) string {
+	name := ws.GetName()
+	if ns := ws.GetNamespace(); ns != "" {
+		name += " -n " + ns
+	}
+
+	return fmt.Sprintf("kubectl annotate --overwrite %s %s %s=%s", workspace.ResourceOf(ws), name, workspace.ApprovePlanAnnotationKey, id)
+}
+
+// announceWait records an Event about something that waits for approval, unless the status has it already.
+func (ps *pass) announceWait(ws workspace.Workspace, a approval) {
+	known := ""
+	if p := ws.GetObservation().Plan; p != nil {
+		known = p.ID
+	}
+
+	c := ws.GetCondition(workspace.TypeAwaitingApproval)
+	if c.Status == corev1.ConditionTrue && known == a.id && c.Reason == a.waits.Reason {
+		return
+	}
+
+	if a.waits.Reason == reasonPlanPending || a.waits.Reason == reasonDeletionPending {
+		ps.recorder.Event(ws, event.Normal(reasonAwaiting, a.waits.Message))
+	} else {
+		ps.recorder.Event(ws, event.Warning(reasonAwaiting, errors.New(a.waits.Message)))
+	}
+}
+
+// awaiting sets the condition AwaitingApproval, and Ready with it. A Workspace that never waited has no such condition.
+func awaiting(ws workspace.Workspace, waits *schedule.Awaiting, approved bool) {
+	switch {
+	case waits != nil:
+		transition(ws, workspace.TypeAwaitingApproval, corev1.ConditionTrue, waits.Reason, waits.Message)
+
+		if !meta.WasDeleted(ws) {
+			waiting(ws)
+		}
+	case ws.GetCondition(workspace.TypeAwaitingApproval).Status != corev1.ConditionTrue:
+	case approved:
+		transition(ws, workspace.TypeAwaitingApproval, corev1.ConditionFalse, reasonApproved, "")
+	default:
+		transition(ws, workspace.TypeAwaitingApproval, corev1.ConditionFalse, reasonNothingToApprove, "")
+	}
+}
+
+// waitForDeletion reports a deletion that waits for approval, in the status and in the record of the Workspace.
+func (ps *pass) waitForDeletion(ws workspace.Workspace, s *terraform.State, a approval) {
+	ps.announceWait(ws, a)
+	awaiting(ws, a.waits, false)
+
+	o := ws.GetObservation()
+	o.Plan = &commonv1beta1.PlanSummary{Destroy: s.Managed, Summary: shortSummary(0, 0, s.Managed), ID: a.id}
+	ws.SetObservation(o)
+
+	ps.records.Observe(ws, schedule.Observation{Exists: true, Plan: o.Plan, Awaiting: a.waits})
+}
