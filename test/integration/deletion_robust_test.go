@@ -78,6 +78,25 @@ func TestDeletionOfBroken(t *testing.T) {
 		expectGone(t, c, stateSecret(ws, ns, suffix))
 	})
 
+	// The state says what would be destroyed, so that a person can approve that before the module is mended.
+	t.Run("Approval", func(t *testing.T) {
+		t.Parallel()
+
+		e := newEvidence(t)
+		ws := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), withApproval(commonv1beta1.ApprovalDestroy))
+		expectReady(t, c, ws)
+		c.changeModule(t, ws, `output "unfinished" {`)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse)
+
+		c.remove(t, ws)
+		c.annotate(t, ws, approvePlan, expectPending(t, c, ws, "DeletionPending", "1 resource would be destroyed"))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "unfinished")
+
+		c.changeModule(t, ws, moduleFile(t, "evidence.tf"))
+		expectGone(t, c, ws)
+		expectDone(t, e, "created", "destroyed")
+	})
+
 	t.Run("VanishedKey", func(t *testing.T) {
 		t.Parallel()
 

@@ -116,6 +116,35 @@ func blocked(s shown, needs ...need) story {
 	}
 }
 
+// both is two stories, one after the other.
+func both(first, second story) story {
+	return func(t *testing.T, d *deprived) {
+		t.Helper()
+		first(t, d)
+		second(t, d)
+	}
+}
+
+// unreviewed cannot write the plan that a person has to approve. Without its text there is nothing to approve.
+func unreviewed(text string) story {
+	return func(t *testing.T, d *deprived) {
+		t.Helper()
+		d.takeAway(t)
+
+		e := newEvidence(t)
+		cfg := d.c.createConfig(t, namespacedScope, d.ns, withoutBackend())
+		ws := d.c.createWorkspace(t, namespacedScope, d.ns, inShard(d.shard), withConfig(cfg), withEvidence(t, "evidence.tf", e), withApproval(commonv1beta1.ApprovalAlways))
+		inSynced("cannot ask for the approval of the plan", planSecret(ws).Name, text)(t, d, ws)
+
+		d.giveBack(t)
+		d.c.request(t, ws)
+		id := expectPending(t, d.c, ws, "PlanPending", "1 to add")
+		d.c.annotate(t, ws, approvePlan, id)
+		expectReady(t, d.c, ws)
+		expectDone(t, e, "created")
+	}
+}
+
 // blind cannot read a Workspace from the API server. The write of its claim has returned it, so that only
 // the next reconcile fails.
 func blind(t *testing.T, d *deprived) {

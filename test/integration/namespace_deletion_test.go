@@ -29,12 +29,12 @@ func TestNamespaceDeletion(t *testing.T) {
 
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(states, "namespace"))
 	value := c.secretKey(t, ns, "value")
-	create := func(r references, e evidence) workspace.Workspace {
-		return c.createReferring(t, namespacedScope, ns, r, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+	create := func(r references, e evidence, opts ...workspaceOption) workspace.Workspace {
+		return c.createReferring(t, namespacedScope, ns, r, append(opts, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))...)
 	}
 
 	one, two := newEvidence(t), newEvidence(t)
-	alone := create(references{}, one)
+	alone := create(references{}, one, withApproval(commonv1beta1.ApprovalDestroy))
 	needy := create(references{env: []commonv1beta1.EnvVar{{Name: "VALUE", SecretKeyReference: value}}}, two)
 
 	expectReady(t, c, alone)
@@ -50,7 +50,9 @@ func TestNamespaceDeletion(t *testing.T) {
 	c.remove(t, needy)
 	expectCondition(t, c, needy, xpv2.TypeSynced, corev1.ConditionFalse, "cannot get Secret "+ns+"/"+value.Name, "not found")
 
+	// Nor does a namespace that ends approve anything.
 	c.remove(t, alone)
+	c.annotate(t, alone, approvePlan, expectPending(t, c, alone, "DeletionPending", "1 resource would be destroyed"))
 	expectGone(t, c, alone)
 	expectDone(t, one, "created", "destroyed")
 
