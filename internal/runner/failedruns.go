@@ -4,7 +4,11 @@
 
 package runner
 
-import "github.com/crossplane-contrib/provider-terraform/internal/statelock"
+import (
+	"context"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
+)
 
 // FailedRuns returns the runs that WriteFailedRuns has recorded, of earlier processes too. A module can
 // write to the record. If it cannot be read, there are none.
@@ -20,7 +24,11 @@ func (r *Runner) FailedRuns() []statelock.Run {
 // WriteFailedRuns records, in place of others, the runs that may have left a lock on the state. If this
 // process dies, the next one knows from them which lock it has left. A durable record survives a failure
 // of the machine.
-func (r *Runner) WriteFailedRuns(runs []statelock.Run, durable bool) error {
+func (r *Runner) WriteFailedRuns(ctx context.Context, runs []statelock.Run, durable bool) error {
+	if err := r.begin(ctx); err != nil {
+		return err
+	}
+
 	if len(runs) == 0 {
 		return r.Dir.ForgetRuns()
 	}

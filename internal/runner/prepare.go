@@ -50,19 +50,31 @@ func (r *Runner) fetch(ctx context.Context) error {
 	return nil
 }
 
+// begin begins to use the directory, until Close. Otherwise the removal of secrets that dead processes have left would
+// remove what is being written.
+func (r *Runner) begin(ctx context.Context) error {
+	if r.done != nil {
+		return nil
+	}
+
+	done, err := r.Dir.Use(ctx)
+	if err != nil {
+		return errors.Wrap(err, "cannot use working directory")
+	}
+
+	ended := r.Use()
+	r.done = func() {
+		ended()
+		done()
+	}
+
+	return nil
+}
+
 // write writes the inputs to the directory.
 func (r *Runner) write(ctx context.Context) error {
-	if r.done == nil {
-		done, err := r.Dir.Use(ctx)
-		if err != nil {
-			return errors.Wrap(err, "cannot use working directory")
-		}
-
-		ended := r.Use()
-		r.done = func() {
-			ended()
-			done()
-		}
+	if err := r.begin(ctx); err != nil {
+		return err
 	}
 
 	if err := r.fetch(ctx); err != nil {

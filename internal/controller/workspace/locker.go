@@ -33,7 +33,7 @@ type lockCLI interface {
 
 	Unlock(ctx context.Context, id string) error
 	FailedRuns() []statelock.Run
-	WriteFailedRuns(runs []statelock.Run, durable bool) error
+	WriteFailedRuns(ctx context.Context, runs []statelock.Run, durable bool) error
 }
 
 // withLock calls run, which needs the lock on the state. Its success proves that earlier runs have
@@ -47,7 +47,7 @@ func (lk *locker) withLock(ctx context.Context, ws workspace.Workspace, run func
 // lock: some backends take one to make a state where there is none.
 func (lk *locker) retryAfterUnlock(ctx context.Context, ws workspace.Workspace, lockFree bool, run func() error) error {
 	start := time.Now()
-	err := lk.recordRun(ws, lockFree, run)
+	err := lk.recordRun(ctx, ws, lockFree, run)
 
 	l, ok := terraform.LockOf(err)
 	if !ok || lk.Locks.IsOwnAttempt(l, start) {
@@ -75,7 +75,7 @@ func (lk *locker) retryAfterUnlock(ctx context.Context, ws workspace.Workspace, 
 	lk.Metrics.OrphanLockRemoved()
 	lk.recorder.Event(ws, event.Warning(reasonUnlocked, errors.Errorf("removed the lock %s on the state, which %s made at %s for %s: the process that held it is dead", l.ID, l.Who, l.Created, l.Operation)))
 
-	return lk.recordRun(ws, lockFree, run)
+	return lk.recordRun(ctx, ws, lockFree, run)
 }
 
 // lockLease returns the namespace and name of the Lease that locks the state of a Workspace, or an empty string. A
@@ -190,7 +190,7 @@ func (lk *locker) mayBeLocked(ws workspace.Workspace) bool {
 
 // recordRun calls run and records its time while it may leave a lock behind: during the run, which may be
 // the end of this process, and after every failure, unless another run held the lock.
-func (lk *locker) recordRun(ws workspace.Workspace, lockFree bool, run func() error) error {
+func (lk *locker) recordRun(ctx context.Context, ws workspace.Workspace, lockFree bool, run func() error) error {
 	uid, runs := ws.GetUID(), lk.Locks.FailedRuns
 	r := statelock.Run{Who: lk.Locks.Who(), Start: lk.now(), PlanWithoutLock: lockFree}
 
@@ -198,7 +198,7 @@ func (lk *locker) recordRun(ws workspace.Workspace, lockFree bool, run func() er
 
 	// A plan without a lock takes one only to make the state. A poll does not write to the disk.
 	if !lockFree || workspace.Remembered(ws).Lineage == "" {
-		if err := lk.cli.WriteFailedRuns(append(runs.Of(uid), r), !lockFree); err != nil {
+		if err := lk.cli.WriteFailedRuns(ctx, append(runs.Of(uid), r), !lockFree); err != nil {
 			return err
 		}
 	}
@@ -214,7 +214,7 @@ func (lk *locker) recordRun(ws workspace.Workspace, lockFree bool, run func() er
 	}
 
 	// If this fails, the record names a run that has ended, until the next run.
-	_ = lk.cli.WriteFailedRuns(runs.Of(uid), false)
+	_ = lk.cli.WriteFailedRuns(ctx, runs.Of(uid), false)
 
 	return err
 }

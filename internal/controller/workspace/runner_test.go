@@ -208,7 +208,7 @@ func (r *fakeRunner) Background() []string { return r.background }
 
 func (r *fakeRunner) FailedRuns() []statelock.Run { return r.failedRuns }
 
-func (r *fakeRunner) WriteFailedRuns(runs []statelock.Run, _ bool) error {
+func (r *fakeRunner) WriteFailedRuns(_ context.Context, runs []statelock.Run, _ bool) error {
 	if r.recordErr != nil {
 		return r.recordErr
 	}
