@@ -25,11 +25,21 @@ const lockInfo = "app.terraform.io/lock-info"
 // defaultWorkspace is the Terraform workspace that every backend has.
 const defaultWorkspace = "default"
 
-// unlockAbandoned removes the locks that only a person can remove: those of a Workspace that
-// was deleted before it had a finalizer, after its first plan had been killed. Such a lock
-// is from that plan, or from the making of the empty state, which the CLI calls "init". The
-// CLI makes the state of the default workspace, too.
+// unlockAbandoned removes the locks that only a person can remove:
+//
+//   - Those of a Workspace that was deleted before it had a finalizer, after its first plan had been killed.
+//     Such a lock is from that plan, or from the making of the empty state, which the CLI calls "init". The
+//     CLI makes the state of the default workspace, too.
+//   - Those of a copy that was deleted after its apply had been killed. The claims on the Workspace that has
+//     the state do not name the host, and the copy must not touch the state of another Workspace.
 func (w *workspaces) unlockAbandoned(ctx context.Context) error {
+	events, err := record.Read(filepath.Join(w.dir, "runs"))
+	if err != nil {
+		return err //nolint:wrapcheck // It names the file.
+	}
+
+	runs := readRuns(events, w.fate.names)
+
 	for _, name := range sorted(w.all) {
 		ws := w.all[name]
 		if ws.removed == 0 {
@@ -43,7 +53,9 @@ func (w *workspaces) unlockAbandoned(ctx context.Context) error {
 			}
 
 			info := l.GetAnnotations()[lockInfo]
-			if !held || !strings.Contains(info, `"Operation":"init"`) && !strings.Contains(info, `"Operation":"OperationTypePlan"`) {
+			first := strings.Contains(info, `"Operation":"init"`) || strings.Contains(info, `"Operation":"OperationTypePlan"`)
+
+			if !held || !first && (ws.external == "" || !takenBy(ws.uid, state, info, runs)) {
 				continue
 			}
 
