@@ -5,12 +5,10 @@
 package examples
 
 import (
-	"io/fs"
 	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	pkgv1beta1 "github.com/crossplane/crossplane/apis/v2/pkg/v1beta1"
@@ -23,56 +21,17 @@ import (
 func TestInstallations(t *testing.T) {
 	t.Parallel()
 
-	var dirs []string
-
-	if err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case path == filepath.Join(root, "deploy"):
-			return fs.SkipDir
-		case d.Name() == "kustomization.yaml":
-			dirs = append(dirs, filepath.Dir(path))
-		}
-
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-
-	if len(dirs) == 0 {
-		t.Fatal("no kustomization found")
+	dirs, err := filepath.Glob(filepath.Join(root, "*", "install"))
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("no installation found: %v", err)
 	}
 
 	for _, dir := range dirs {
 		t.Run(filepath.ToSlash(dir[len(root)+1:]), func(t *testing.T) {
 			t.Parallel()
 
-			objects, err := kustomize.Render(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			var account *corev1.ServiceAccount
-
-			var pods *corev1.PodTemplateSpec
-
-			for _, o := range objects {
-				if o.GetKind() == "ServiceAccount" {
-					account = &corev1.ServiceAccount{}
-					if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, account, true); err != nil {
-						t.Fatal(err)
-					}
-				}
-
-				if c, isConfig := asCrossplane(t, o).(*pkgv1beta1.DeploymentRuntimeConfig); isConfig {
-					pods = &c.Spec.DeploymentTemplate.Spec.Template
-				}
-			}
-
-			if account == nil || pods == nil {
-				t.Fatalf("want a ServiceAccount and a DeploymentRuntimeConfig, got %s", kinds(objects))
-			}
+			account, config := parts(t, dir)
+			pods := config.Spec.DeploymentTemplate.Spec.Template
 
 			if account.GetNamespace() != crossplaneNamespace || account.GetName() != pods.Spec.ServiceAccountName {
 				t.Errorf("the pods have ServiceAccount %q, and the installation %s/%s", pods.Spec.ServiceAccountName, account.GetNamespace(), account.GetName())
@@ -89,11 +48,32 @@ func TestInstallations(t *testing.T) {
 	}
 }
 
-func kinds(objects []*unstructured.Unstructured) []string {
-	all := make([]string, len(objects))
-	for i, o := range objects {
-		all[i] = o.GetKind()
+// parts returns the objects of an installation that have to do with the identity of its pods.
+func parts(t *testing.T, dir string) (*corev1.ServiceAccount, *pkgv1beta1.DeploymentRuntimeConfig) {
+	t.Helper()
+
+	objects, err := kustomize.Render(dir)
+	if err != nil {
+		t.Fatal(err)
 	}
 
-	return all
+	account, config := &corev1.ServiceAccount{}, &pkgv1beta1.DeploymentRuntimeConfig{}
+
+	for _, o := range objects {
+		if o.GetKind() == "ServiceAccount" {
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, account, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		if c, isConfig := asCrossplane(t, o).(*pkgv1beta1.DeploymentRuntimeConfig); isConfig {
+			config = c
+		}
+	}
+
+	if account.GetName() == "" || config.Spec.DeploymentTemplate == nil {
+		t.Fatal("want a ServiceAccount and a DeploymentRuntimeConfig")
+	}
+
+	return account, config
 }

@@ -5,15 +5,13 @@
 package examples
 
 import (
-	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
@@ -38,19 +36,13 @@ func TestModules(t *testing.T) {
 				}
 			}
 
-			if module == "" || providers.MatchString(module) {
+			if module == "" || strings.Contains(module, "required_providers") {
 				return
 			}
 
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(module), 0o600); err != nil {
-				t.Fatal(err)
-			}
-
-			// The file that the example reads is made of a Secret.
-			if err := os.WriteFile(filepath.Join(dir, "token.txt"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			// An example reads a file that is made of a Secret.
+			filesystem.Write(t, dir, map[string]string{"main.tf": module, "token.txt": ""})
 
 			for _, args := range [][]string{{"init", "-backend=false", "-input=false"}, {"validate"}} {
 				if out, err := run(t, dir, "", tofu, append(args, "-no-color")...); err != nil {
@@ -60,9 +52,6 @@ func TestModules(t *testing.T) {
 		})
 	}
 }
-
-// providers matches a module that the CLI needs Terraform providers for.
-var providers = regexp.MustCompile(`required_providers`)
 
 // code returns the HCL in an object: an inline module, and the configuration of a ProviderConfig.
 func code(t *testing.T, o *unstructured.Unstructured) (module, configuration string) {
@@ -92,7 +81,7 @@ func code(t *testing.T, o *unstructured.Unstructured) (module, configuration str
 func run(t *testing.T, dir, stdin, path string, args ...string) (string, error) {
 	t.Helper()
 
-	cmd := exec.CommandContext(t.Context(), path, args...) //nolint:gosec // The CLI.
+	cmd := exec.CommandContext(t.Context(), path, args...)
 	cmd.Dir = dir
 	cmd.Stdin = strings.NewReader(stdin)
 	cmd.Env = []string{"HOME=" + dir, "CHECKPOINT_DISABLE=1"}

@@ -13,10 +13,12 @@ import (
 )
 
 // limits are the numbers of words of the pages that a new user reads from top to bottom.
-var limits = map[string]int{"getting-started.md": 600, "concepts.md": 800, "how-to/*.md": 300}
+func limits() map[string]int {
+	return map[string]int{"getting-started.md": 600, "concepts.md": 800, "how-to/*.md": 300}
+}
 
-// TestPages checks the pages that a new user reads: the commands are about files that there are, no page is too long, and
-// each how-to is in the index.
+// TestPages checks the pages that a new user reads: no page is too long, each is in the index, and the commands are about
+// files that there are.
 func TestPages(t *testing.T) {
 	t.Parallel()
 
@@ -27,54 +29,58 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	files := regexp.MustCompile(`(?:^|[ "])((?:examples|cluster|package)/[\w./-]+)`)
-
-	for pattern, limit := range limits {
+	for pattern, limit := range limits() {
 		pages, err := filepath.Glob(filepath.Join(docs, filepath.FromSlash(pattern)))
 		if err != nil || len(pages) == 0 {
 			t.Fatalf("%s: no page found: %v", pattern, err)
 		}
 
 		for _, path := range pages {
-			page, err := filepath.Rel(docs, path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			page := filepath.ToSlash(path[len(docs)+1:])
 
-			data, err := os.ReadFile(path) //nolint:gosec // One of ours.
-			if err != nil {
-				t.Fatal(err)
-			}
+			t.Run(page, func(t *testing.T) {
+				t.Parallel()
 
-			if !strings.Contains(string(index), "("+filepath.ToSlash(page)+")") {
-				t.Errorf("%s is not in docs/README.md", page)
-			}
-
-			prose, blocks := split(string(data))
-			if n := len(strings.Fields(prose)); n > limit {
-				t.Errorf("%s has %d words outside of blocks of code, want %d at most", page, n, limit)
-			}
-
-			for _, line := range strings.Split(blocks, "\n") {
-				for _, f := range files.FindAllStringSubmatch(line, -1) {
-					if _, err := os.Stat(filepath.Join(root, "..", filepath.FromSlash(f[1]))); err != nil {
-						t.Errorf("%s: %q: %v", page, line, err)
-					}
+				if !strings.Contains(string(index), "("+page+")") {
+					t.Error("the page is not in docs/README.md")
 				}
-			}
+
+				data, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				prose, blocks := split(string(data))
+				if n := len(strings.Fields(prose)); n > limit {
+					t.Errorf("the page has %d words outside of blocks of code, want %d at most", n, limit)
+				}
+
+				expectFiles(t, blocks)
+			})
+		}
+	}
+}
+
+// expectFiles fails the test unless every file of the repository in the supplied commands exists.
+func expectFiles(t *testing.T, commands string) {
+	t.Helper()
+
+	file := regexp.MustCompile(`(?m)(?:^|[ "=])((?:examples|cluster|package)/[\w./-]+)`)
+
+	for _, f := range file.FindAllStringSubmatch(commands, -1) {
+		if _, err := os.Stat(filepath.Join(root, "..", filepath.FromSlash(f[1]))); err != nil {
+			t.Error(err)
 		}
 	}
 }
 
 // split returns the text of a page, and its blocks of code.
 func split(page string) (prose, blocks string) {
+	var parts [2]strings.Builder
+
 	for i, part := range strings.Split(page, "```") {
-		if i%2 == 0 {
-			prose += part
-		} else {
-			blocks += part
-		}
+		parts[i%2].WriteString(part + "\n")
 	}
 
-	return prose, blocks
+	return parts[0].String(), parts[1].String()
 }
