@@ -72,6 +72,10 @@ type demo struct {
 	// lapsed the Workspaces that were not Ready any more after that.
 	created map[string]string
 	lapsed  []string
+
+	// picture is the directory for the record of the elastic story and its picture, "" for none.
+	picture string
+	record  record
 }
 
 // prepare finds all that the demo needs, and makes its directory.
@@ -154,6 +158,14 @@ func (d *demo) tell(ctx context.Context) error {
 
 	for _, e := range story {
 		if err := e.meet(ctx, d.screen); err != nil {
+			return err
+		}
+	}
+
+	if d.picture != "" {
+		d.record.Date, d.record.CLI = time.Now().UTC().Truncate(time.Second), d.cliVersion
+
+		if err := d.record.publish(d.picture); err != nil {
 			return err
 		}
 	}

@@ -55,6 +55,8 @@ func (d *demo) elasticStory() []expectation {
 
 // createApps creates the Workspaces without a label, and waits until all are served.
 func (d *demo) createApps(ctx context.Context) error {
+	began := time.Now()
+
 	if err := apply(ctx, d.plane.Kube, filepath.Join("examples", "cluster", "providerconfig.yaml")); err != nil {
 		return err
 	}
@@ -74,6 +76,8 @@ func (d *demo) createApps(ctx context.Context) error {
 		return err
 	}
 
+	d.record.add(fmt.Sprintf("%d Workspaces are created", apps), time.Since(began), seen)
+
 	d.created = map[string]string{}
 	for name, s := range seen {
 		d.created[name] = s.outputs()
@@ -85,6 +89,8 @@ func (d *demo) createApps(ctx context.Context) error {
 // join starts one more instance, and waits until it serves its share. No Workspace moves between
 // the others.
 func (d *demo) join(ctx context.Context) error {
+	began := time.Now()
+
 	before, err := d.observe(ctx)
 	if err != nil {
 		return err
@@ -105,15 +111,22 @@ func (d *demo) join(ctx context.Context) error {
 		}
 	}
 
+	d.record.add(pod2+" starts", time.Since(began), after)
+
 	return nil
 }
 
 // killFirst kills the first instance, as the loss of its node does.
 func (d *demo) killFirst(ctx context.Context) error {
+	began := time.Now()
+
 	d.instances[0].kill()
 	d.instances = d.instances[1:]
 
-	_, err := d.expectSpread(ctx)
+	seen, err := d.expectSpread(ctx)
+	if err == nil {
+		d.record.add(pod0+" is killed", time.Since(began), seen)
+	}
 
 	return err
 }

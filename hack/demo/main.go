@@ -32,18 +32,30 @@ const exitInterrupted = 130
 var errInterrupted = errors.New("interrupted")
 
 func main() {
-	d := &demo{screen: newScreen(os.Stdout)}
+	d, draw := &demo{screen: newScreen(os.Stdout)}, false
 
 	flag.BoolVar(&d.once, "once", false, "end after everything was seen; the exit code is 0 only then")
 	flag.BoolVar(&d.elastic, "elastic", false, "show shards that assign the Workspaces to themselves")
 	flag.BoolVar(&d.approve, "approve", false, "show plans that wait until a person approves them")
 	flag.StringVar(&d.cli, "cli", "tofu", "the Terraform or OpenTofu that the instances run")
+	flag.StringVar(&d.picture, "picture", "", "write what --elastic saw to elastic.json in this `directory`, and draw it there")
+	flag.BoolVar(&draw, "draw", false, "run nothing, draw the existing elastic.json in the directory of --picture")
 	flag.Parse()
 
 	// The libraries return errors with the same information as their logs.
 	ctrllog.SetLogger(logr.Discard())
 
-	err := run(d)
+	var err error
+
+	switch {
+	case draw && d.picture == "", d.picture != "" && !draw && !d.elastic:
+		err = errors.New("--draw needs --picture, and --picture needs --elastic or --draw")
+	case draw:
+		err = redraw(d.picture)
+	default:
+		err = run(d)
+	}
+
 	switch {
 	case err == nil:
 	case errors.Is(err, errInterrupted):
@@ -52,6 +64,16 @@ func main() {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
+}
+
+// redraw draws the record in the supplied directory again.
+func redraw(dir string) error {
+	r, err := readRecord(dir)
+	if err != nil {
+		return err
+	}
+
+	return r.publish(dir)
 }
 
 // run runs the demo until it has ended or a signal ends it.
