@@ -13,18 +13,18 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 )
 
-// TestCommands builds and pushes the package as README.md says, except for the registry and the files.
+// TestCommands builds and pushes the package as docs/install.md says, except for the registry and the files.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 
-	readme, err := os.ReadFile("../../../README.md")
+	page, err := os.ReadFile("../../../docs/install.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	for _, args := range commands("runtime.tar", "provider-terraform.xpkg", "registry.example.org/crossplane-contrib/provider-terraform:v0.1.0") {
-		if want := "\ncrossplane " + strings.Join(args, " ") + "\n"; !strings.Contains(string(readme), want) {
-			t.Errorf("README.md does not have %q", want)
+		if want := "\ncrossplane " + strings.Join(args, " ") + "\n"; !strings.Contains(string(page), want) {
+			t.Errorf("docs/install.md does not have %q", want)
 		}
 	}
 }
