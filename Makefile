@@ -145,8 +145,8 @@ bench: ## Measure costs beside the bare CLI, and draw them in docs; QUICK=1 meas
 	exec $(bin)/bench $(if $(QUICK),-quick,-out docs) $(if $(N),-n $(N)) $(ARGS)
 
 .PHONY: lint
-lint: ## Run the linters
-	@lint=$$(hack/tools.sh lint) && exec "$$lint/golangci-lint" run
+lint: ## Run the linters of the Go code and of the workflows in .github
+	@$(call with-tools,lint actionlint) "$$1/golangci-lint" run; exec "$$2/actionlint" -shellcheck= -pyflakes=
 
 .PHONY: check-generated
 check-generated: ## Fail if a generated file differs from the output of its generator
@@ -166,6 +166,14 @@ fuzz: ## Fuzz every fuzz target for FUZZTIME, 10s by default
 .PHONY: generate
 generate: ## Generate the methods and CRDs of the types in apis/
 	@hack/generate.sh
+
+# Where the project is: make address PACKAGE=ghcr.io/acme/provider-terraform SOURCE=https://github.com/acme/provider-terraform
+PACKAGE ?=
+SOURCE  ?=
+
+.PHONY: address
+address: ## Write where the package and the source are, PACKAGE= and SOURCE=, everywhere
+	@hack/address.sh $(PACKAGE) $(SOURCE)
 
 .PHONY: format
 format: ## Format the Go code as the linters want it
