@@ -21,8 +21,13 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
-// repository of the provider, below a registry.
-const repository = "crossplane-contrib/provider-terraform"
+const (
+	// repository of the provider, below the registry of the node.
+	repository = "crossplane-contrib/provider-terraform"
+
+	// placeholder is the package, and the image, in the examples.
+	placeholder = "registry.example.org/crossplane-contrib/provider-terraform"
+)
 
 // apply applies objects in order, as `kubectl apply --server-side` does.
 func (e *env) apply(ctx context.Context, objects ...*unstructured.Unstructured) error {
@@ -110,7 +115,7 @@ func replaceImage(o *unstructured.Unstructured, image string) error {
 		return err
 	}
 
-	return o.UnmarshalJSON([]byte(strings.ReplaceAll(string(data), "registry.example.org/"+repository+":v0.1.0", image)))
+	return o.UnmarshalJSON([]byte(strings.ReplaceAll(string(data), placeholder+":v0.1.0", image)))
 }
 
 // expect reads an object until check returns nil.
