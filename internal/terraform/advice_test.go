@@ -29,7 +29,11 @@ func TestAdvice(t *testing.T) {
 		},
 		"Version": {
 			cli:  "This configuration does not support Terraform version 1.5.7. To proceed, either choose another supported Terraform version or\nupdate this version constraint. Version constraints are normally set for good reason, so updating the constraint may lead to other errors or unexpected behavior.",
-			here: "This configuration does not support Terraform version 1.5.7. Update this version constraint, or run the provider with another version of the CLI",
+			here: "This configuration does not support Terraform version 1.5.7. Update this version constraint, or choose another version in spec.forProvider.cli",
+		},
+		"VersionOfTofu": {
+			cli:  "This module is not compatible with OpenTofu v1.12.6.\n\nTo proceed, either choose another supported OpenTofu version or update this version constraint. Version constraints are normally set for good reason, so updating the constraint may lead to other errors or unexpected behavior.",
+			here: "This module is not compatible with OpenTofu v1.12.6. Update this version constraint, or choose another version in spec.forProvider.cli",
 		},
 		"Undeclared": {
 			cli:  "If you meant to use this value, add a \"variable\" block to the configuration.\n\nTo silence these warnings, use TF_VAR_... environment variables to provide certain \"global\" settings to all configurations in your organization. To reduce the verbosity of these warnings, use the -compact-warnings option.",
