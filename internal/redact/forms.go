@@ -42,6 +42,11 @@ var (
 	// number matches numbers in JSON and in lists.
 	number = regexp.MustCompile(`(?:^|[[\s,:=])-?(\d[\d.]{5,})(?:$|[]\s,}])`)
 
+	// object matches the beginning of a JSON object. keyword matches what the CLI takes for a keyword in it, and
+	// quotes if it is none. The keywords of JSON are shorter.
+	object  = regexp.MustCompile(`^[\x{feff}\s]*\{\s*"`)
+	keyword = regexp.MustCompile(`[A-Za-z]{6,}`)
+
 	// userinfo matches the password in a URL.
 	userinfo = regexp.MustCompile(`//[^/\s:@]*:([^@\s]+)@`)
 )
@@ -135,6 +140,13 @@ func (s *Secrets) content(text string) {
 	}
 
 	s.strings(text)
+
+	// The quotation marks around a value may have been forgotten.
+	if object.MatchString(text) {
+		for _, word := range keyword.FindAllString(quoted.ReplaceAllString(text, ""), -1) {
+			s.secret(word)
+		}
+	}
 }
 
 // strings adds the strings in a text.

@@ -110,6 +110,18 @@ func TestText(t *testing.T) {
 			text:     "87654321, 11223344, 55667788, 22334455 and -66778899 of 123456789012",
 			want:     "(sensitive), (sensitive), (sensitive), (sensitive) and -(sensitive) of 123456789012",
 		},
+		"BrokenJSON": {
+			reason:   "The CLI quotes the letters that a value without quotation marks begins with. The names of members are words in messages.",
+			contents: []string{`{"password": hunterSecret22, "region": "eu"}`, "\ufeff {\n  \"list\": [true, rabbits]}"},
+			text:     `"hunterSecret" is not a valid JSON keyword, nor is "rabbits": password and region are true`,
+			want:     `"(sensitive)" is not a valid JSON keyword, nor is "(sensitive)": password and region are true`,
+		},
+		"NoJSON": {
+			reason:   "Words without quotation marks are names in a file of another format.",
+			contents: []string{"[default]\nregion = eu\n", "variable {\n  region = 1\n}\n", "{{ .variable.region }}"},
+			text:     "default region of variable",
+			want:     "default region of variable",
+		},
 		"ConnectionString": {
 			reason:   "Nor does it need a separate line.",
 			contents: []string{"host=db user=admin password=hunter22 sslmode=disable", "postgres://admin:hunter%2033@db/x"},

@@ -194,3 +194,20 @@ func TestShows(t *testing.T) {
 		t.Error("want no report without one to pass it on to")
 	}
 }
+
+// TestNoPartOfSecretInBrokenJSON has a file of variables whose value lacks quotation marks. The CLI quotes its first letters.
+func TestNoPartOfSecretInBrokenJSON(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		const content = `{"password": hunterSecret22}`
+
+		ws := newWorkspace(t, map[string]string{"main.tf": `variable "password" { type = string }`, "x.tfvars.json": content})
+		ws.Redact = redact.New([]byte(content)).Text
+
+		_, err := c.Plan(t.Context(), ws, PlanOptions{Out: ws.Dir + "/plan", Args: []string{"-var-file=x.tfvars.json"}})
+		if err == nil || !strings.Contains(err.Error(), "is not a valid JSON keyword") {
+			t.Fatalf("want an error about the file, got %v", err)
+		}
+
+		expectNoPart(t, string(c.Product), err.Error(), "hunterSecret22")
+	})
+}
