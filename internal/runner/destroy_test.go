@@ -85,3 +85,54 @@ func TestDestroyInitializes(t *testing.T) {
 		})
 	}
 }
+
+// TestDestroyImports ensures that a CLI that imports before it destroys does not destroy what was never in the state.
+func TestDestroyImports(t *testing.T) {
+	t.Parallel()
+
+	const (
+		destroyRun = "destroy -json -auto-approve -input=false"
+		listRun    = "state list -no-color"
+		block      = "import {\n  to = t.n[\"a b\"]\n  id = 1\n}\n"
+	)
+
+	cases := map[string]struct {
+		version, module, list string
+		ran                   []string
+		err                   string
+	}{
+		"Imported":    {version: "Terraform v1.5.7", module: block, list: `printf 't.m\nt.n["a b"]\n'`, ran: []string{listRun, destroyRun}},
+		"NotImported": {version: "Terraform v1.8.5", module: block, list: `echo 't.n["a"]'`, ran: []string{listRun}, err: `t.n["a b"]. Nothing was destroyed. Remove the block from the module, or use a CLI of version 1.9 or later instead of Terraform 1.8.5`},
+		"OpenTofu":    {version: "OpenTofu v1.8.0", module: block, ran: []string{listRun}, err: `import it and destroy it, too: t.n["a b"]`},
+		"Unknown":     {version: "OpenTofu v1.8.0", module: "import {\n  for_each = [1]\n  to = t.n[each.key]\n  id = 1\n}\n", list: "echo t.n[1]", ran: []string{listRun}, err: "too: with for_each. Nothing"},
+		"NoState":     {version: "Terraform v1.5.7", module: block, list: fails("No state file"), ran: []string{listRun}, err: "cannot read state: No state file"},
+		"NoBlock":     {version: "Terraform v1.5.7", module: "output \"a\" { value = 1 }\n", ran: []string{destroyRun}},
+		"Ignored":     {version: "Terraform v1.9.0", module: block, ran: []string{destroyRun}},
+		"IgnoredToo":  {version: "OpenTofu v1.9.0-rc1", module: block, ran: []string{destroyRun}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+			r := p.stubbed(t, firstUID, func(s *subject) { s.Module = tc.module })
+			r.CLI = p.cli(t, "other", tc.version)
+
+			if tc.list != "" {
+				p.answer(t, "state", tc.list)
+			}
+
+			_, err := r.Destroy(t.Context(), func() error { return nil }, nil)
+			expectError(t, name, tc.err, err)
+
+			if got := errors.Is(err, ErrWouldImport); got != (tc.err != "" && name != "NoState") {
+				t.Errorf("ErrWouldImport: got %t for %v", got, err)
+			}
+
+			if diff := cmp.Diff(append([]string{initRun}, tc.ran...), p.ran(t, r)); diff != "" {
+				t.Errorf("runs: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -177,6 +178,10 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 			}
 		}
 
+		if err := r.checkImports(ctx); err != nil {
+			return err
+		}
+
 		args := r.args(toPlan, r.Inputs.parameters.DestroyArgs...)
 		sum, err := r.CLI.Destroy(ctx, *r.run, args, progress)
 
@@ -191,6 +196,36 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 	})
 
 	return destroyed, err
+}
+
+// ErrWouldImport is the refusal to destroy something that was never in the state.
+var ErrWouldImport = errors.New("cannot destroy: the module has an import block for what is not in the state, so that a destroy would import it and destroy it, too")
+
+// checkImports returns ErrWouldImport if a destroy would first make the imports that no apply has made. Both CLIs do
+// so before version 1.9.
+func (r *Runner) checkImports(ctx context.Context) error {
+	if r.CLI.Since(terraform.Terraform, "1.9.0") || r.CLI.Since(terraform.OpenTofu, "1.9.0") {
+		return nil
+	}
+
+	declared, err := r.declared()
+	if err != nil || len(declared.Imports) == 0 {
+		return err
+	}
+
+	found, err := r.CLI.ListState(ctx, *r.run, r.args(toUseState)...)
+	if err != nil {
+		return errors.Wrap(err, "cannot read state")
+	}
+
+	for _, address := range declared.Imports {
+		if !slices.Contains(found, address) {
+			return errors.Errorf("%w: %s. Nothing was destroyed. Remove the block from the module, or use a CLI of version 1.9 or later instead of %s",
+				ErrWouldImport, cmp.Or(address, "with for_each"), r.CLI)
+		}
+	}
+
+	return nil
 }
 
 // State returns the whole state, sensitive outputs included.

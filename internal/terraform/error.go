@@ -249,9 +249,12 @@ func HasOtherEncryption(err error) bool {
 	})
 }
 
-// IsPrevented reports whether the module forbids to destroy a resource: lifecycle.prevent_destroy.
+// IsPrevented reports whether the module does not let a resource be destroyed: it has lifecycle.prevent_destroy, or
+// the configuration of its provider was removed, for example with the module that it was in.
 func IsPrevented(err error) bool {
-	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("prevent_destroy set, but the plan calls for") })
+	return anyError(err, func(_ *Error, d Diagnostic) bool {
+		return d.says("prevent_destroy set, but the plan calls for", "Provider configuration not present")
+	})
 }
 
 // MissesValue reports whether a destroy failed because the module refers to a value that is gone, such as an

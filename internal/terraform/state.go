@@ -52,6 +52,13 @@ func (c *CLI) PullRawState(ctx context.Context, ws Workspace, args ...string) ([
 	return c.run(ctx, ws, command{op: "state pull", args: append([]string{"state", "pull", "-no-color"}, args...), inWorkspace: true})
 }
 
+// ListState returns the addresses of the resource instances in the state of the workspace. args are further arguments.
+func (c *CLI) ListState(ctx context.Context, ws Workspace, args ...string) ([]string, error) {
+	answer, err := c.run(ctx, ws, command{op: "state list", args: append([]string{"state", "list", "-no-color"}, args...), inWorkspace: true})
+
+	return strings.Split(strings.TrimSpace(string(answer)), "\n"), err
+}
+
 // ParseState parses a state file. An encrypted one is an error.
 func ParseState(raw []byte) (*State, error) {
 	var file struct {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
@@ -26,6 +27,10 @@ type Declarations struct {
 
 	// Ephemeral says that one of them is ephemeral: a saved plan does not contain its value.
 	Ephemeral bool
+
+	// Imports are the addresses that the import blocks of the module import to, in the form of `state list`. An
+	// address that depends on for_each is empty.
+	Imports []string
 }
 
 // Declared returns the variables that the root module in dir declares. Files that cannot be read
@@ -92,6 +97,7 @@ func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 
 	root, _, diags := f.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "variable", LabelNames: []string{"name"}},
+		{Type: "import"},
 	}})
 	if diags.HasErrors() {
 		d.complete = false
@@ -100,6 +106,12 @@ func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 	types := map[string]*hcl.Attribute{}
 
 	for _, b := range root.Blocks {
+		if b.Type == "import" {
+			d.Imports = append(d.Imports, importTarget(b.Body))
+
+			continue
+		}
+
 		variable, _, diags := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "type"}, {Name: "ephemeral"}}})
 		if diags.HasErrors() {
 			d.complete = false
@@ -117,6 +129,18 @@ func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 	}
 
 	return types
+}
+
+// importTarget returns the address in an import block, or an empty text if only a run knows it.
+func importTarget(block hcl.Body) string {
+	content, _, _ := block.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "to"}}})
+	if to, ok := content.Attributes["to"]; ok {
+		address, _ := hcl.AbsTraversalForExpr(to.Expr) // Nil if it is not one.
+
+		return string(hclwrite.TokensForTraversal(address).Bytes())
+	}
+
+	return ""
 }
 
 // takesExpression says whether the text of a variable of this type is an expression, or the value itself.

@@ -68,6 +68,14 @@ func TestDeclared(t *testing.T) {
 			`},
 			want: Declarations{expressions: map[string]bool{"a": false, "b": false}, Ephemeral: true, complete: true},
 		},
+		"Imports": {
+			reason: "Addresses are as in a list of the state, in each syntax. One that depends on for_each is not known.",
+			module: map[string]string{
+				"main.tf":      "import {\n  to = module.m[ \"a b\" ].t.n [0]\n  id = 1\n}\nimport {\n  for_each = [1]\n  to = t.n[each.key]\n  id = 1\n}\nimport {}",
+				"more.tf.json": `{"import": [{"to": "t.n[\"a\"]", "id": "1"}]}`,
+			},
+			want: Declarations{expressions: map[string]bool{}, complete: true, Imports: []string{`module.m["a b"].t.n[0]`, "", "", `t.n["a"]`}},
+		},
 		"NotEphemeral": {
 			reason: "The value says so, in each syntax.",
 			module: map[string]string{"main.tf": `variable "a" { ephemeral = false }`, "json.tf.json": `{"variable": {"b": {"ephemeral": false}}}`},

@@ -5,6 +5,7 @@
 package integration
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,4 +52,49 @@ func TestImportIntoNewState(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDestroyWithoutImport deletes a Workspace whose module has an import block that was never applied. What it names
+// is not destroyed, although Terraform before version 1.9 imports before it destroys.
+func TestDestroyWithoutImport(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		t.Helper()
+
+		c, ns, shard, _ := useCommon(t, cli)
+		e := newEvidence(t)
+
+		const own = "resource \"terraform_data\" \"own\" {}\n"
+
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, unique("import")))), withModule(own))
+		expectReady(t, c, ws)
+
+		c.changeModule(t, ws, own+fmt.Sprintf(`
+import {
+  to = terraform_data.precious
+  id = "x"
+}
+resource "terraform_data" "precious" {
+  triggers_replace = 1
+  provisioner "local-exec" {
+    when    = destroy
+    command = "echo destroyed >>'%s/done'"
+  }
+}
+`, string(e)))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "the plan would import terraform_data.precious and destroy it")
+		c.remove(t, ws)
+
+		if cli == commonTerraform {
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "import it and destroy it, too: terraform_data.precious. Nothing was destroyed. Remove the block",
+				"to delete the Workspace and leave the infrastructure and its state behind")
+			c.changeModule(t, ws, own)
+		}
+
+		expectGone(t, c, ws)
+
+		if done := e.lines(); len(done) > 0 {
+			t.Errorf("want nothing to be destroyed that was not in the state, got %q", done)
+		}
+	})
 }

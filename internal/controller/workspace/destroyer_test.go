@@ -467,6 +467,14 @@ func TestWithWayOut(t *testing.T) {
 			reason: "The resource is to stay.", ws: with(), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Detail: "Resource x has prevent_destroy set, but the plan calls for it to be destroyed."}}},
 			want: "destroy ended with " + leave + byDeletion,
 		},
+		"ProviderGone": {
+			reason: "The module may be gone.", ws: with(), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "Provider configuration not present"}}},
+			want: "destroy ended with " + leave + byDeletion,
+		},
+		"WouldImport": {
+			reason: "The module may be that of others.", ws: with(), err: errors.Errorf("%w: a.b. Use another CLI", runner.ErrWouldImport),
+			want: runner.ErrWouldImport.Error() + ": a.b. Use another CLI" + leave + byDeletion,
+		},
 		"Unreadable": {
 			reason: "The state may be damaged.", ws: with(), err: &terraform.Error{Op: "state pull", Diagnostics: []terraform.Diagnostic{{Summary: "Error loading the state: unexpected EOF"}}},
 			want: "state pull ended with " + leave + byDeletion,

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -44,9 +45,10 @@ func (d *destroyer) withWayOut(ws workspace.Workspace, err error) error {
 
 // orLeaveBehind adds to an error that prevents a deletion how to delete the Workspace nevertheless, if the error will
 // not pass by itself: something is missing that the specification refers to, the state cannot be read or is in
-// another backend, or the module forbids to destroy a resource.
+// another backend, or the module does not let a resource be destroyed, or would have more of them destroyed.
 func orLeaveBehind(ws workspace.Workspace, err error) error {
-	if !kerrors.IsNotFound(err) && !terraform.CannotLoadState(err) && !terraform.IsBackendChange(err) && !terraform.IsPrevented(err) {
+	if !kerrors.IsNotFound(err) && !terraform.CannotLoadState(err) && !terraform.IsBackendChange(err) && !terraform.IsPrevented(err) &&
+		!errors.Is(err, runner.ErrWouldImport) {
 		return err
 	}
 
