@@ -219,7 +219,7 @@ func (r *Runner) checkImports(ctx context.Context) error {
 	}
 
 	for _, address := range declared.Imports {
-		if !slices.Contains(found, address) {
+		if address == "" || !slices.Contains(found, address) {
 			return errors.Errorf("%w: %s. Nothing was destroyed. Remove the block from the module, or use a CLI of version 1.9 or later instead of %s",
 				ErrWouldImport, cmp.Or(address, "with for_each"), r.CLI)
 		}
