@@ -12,7 +12,9 @@ import (
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
@@ -38,7 +40,7 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 	}
 
 	r.notSaved = p.File == ""
-	p.Warnings = p.Warnings.WithPlan(r.warnings())
+	p.Warnings = p.Warnings.WithPlan(r.warnings()).WithPlan(r.ignoredEnv())
 
 	if p.Prior == nil {
 		if p.Prior, err = r.State(ctx); err != nil {
@@ -74,6 +76,22 @@ func (r *Runner) warnings() terraform.Warnings {
 	}
 
 	return terraform.Warnings{First: []terraform.Diagnostic{d}}
+}
+
+// ignoredEnv warns of variables of the Workspace that no run gets, see terraform.Environ: people expect another state.
+func (r *Runner) ignoredEnv() terraform.Warnings {
+	var w terraform.Warnings
+
+	for _, v := range []struct{ name, usual, instead string }{
+		{"TF_WORKSPACE", r.Name, fmt.Sprintf("the Terraform workspace is %q. To use another one, set the annotation %s", r.Name, meta.AnnotationKeyExternalName)},
+		{"TF_DATA_DIR", "", "the provider chooses the data directory"},
+	} {
+		if value, ok := environ.Lookup(r.Inputs.env, v.name); ok && value != v.usual {
+			w.First = append(w.First, terraform.Diagnostic{File: "spec.forProvider.env " + v.name, Summary: "No effect", Detail: v.instead})
+		}
+	}
+
+	return w
 }
 
 // ReadPlan reads a plan that is saved.

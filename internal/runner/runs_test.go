@@ -266,6 +266,46 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// TestIgnoredEnv ensures that a plan warns of variables that no run gets, unless they would change nothing.
+func TestIgnoredEnv(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		environ, env []string
+		want         []string
+	}{
+		"Another": {env: []string{"TF_WORKSPACE=secret", "TF_DATA_DIR=/x"}, want: []string{
+			"spec.forProvider.env TF_DATA_DIR: No effect: the provider chooses the data directory",
+			"spec.forProvider.env TF_WORKSPACE: No effect: the Terraform workspace is \"ws\". To use another one, set the annotation crossplane.io/external-name",
+		}},
+		"TheSame":       {env: []string{"TF_WORKSPACE=ws", "TF_DATA_DIR="}},
+		"OfTheProvider": {environ: []string{"TF_WORKSPACE=x", "TF_DATA_DIR=/x"}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+			p.answer(t, "plan", planned)
+			p.answer(t, "state", `echo '{"version":4,"lineage":"l","serial":4}'`)
+
+			r := p.stubbed(t, firstUID)
+			r.Environ = append(r.Environ, tc.environ...)
+			r.Inputs.env = tc.env
+
+			plan, err := r.Plan(t.Context(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, plan.Warnings.Texts()); diff != "" {
+				t.Errorf("warnings: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestBackendFileWithoutBackend ensures that a plan warns of a partial backend configuration without a backend: the CLI
 // says so in init only, and the state is on this disk.
 func TestBackendFileWithoutBackend(t *testing.T) {

@@ -77,6 +77,10 @@ func TestMisuse(t *testing.T) {
 			reason: "The value of a list is text.", module: "variable \"list\" { type = list(string) }\n", env: []commonv1beta1.EnvVar{{Name: "TF_VAR_list", Value: "a,b"}},
 			synced: "spec.forProvider.env TF_VAR_list, line 1: ",
 		},
+		"IgnoredEnv": {
+			reason: "The annotation chooses the Terraform workspace.", module: resource, env: []commonv1beta1.EnvVar{{Name: "TF_WORKSPACE", Value: "other"}},
+			warning: "spec.forProvider.env TF_WORKSPACE: No effect: the Terraform workspace is ",
+		},
 		"ModuleAbove": {
 			reason: "A module is beside the directory that the address selects.", files: tree{"m/main.tf": "module \"c\" { source = \"../common\" }\n", "common/main.tf": resource},
 			synced: `remove "//m" from spec.forProvider.module, and set spec.forProvider.entrypoint to "m"`,
