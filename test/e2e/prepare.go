@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/test/e2e/sandbox"
-	"github.com/crossplane-contrib/provider-terraform/test/image"
+	"github.com/crossplane-contrib/provider-terraform/hack/image"
 )
 
 // prepare prepares this machine and runs a story. On a node it does that in a sandbox, and checks that nothing of it
@@ -107,7 +107,7 @@ func (o *options) runtimeImage(ctx context.Context) (v1.Image, error) {
 
 	dockerfile := filepath.Join(o.root, "cluster", "images", "provider-terraform", "Dockerfile")
 
-	return image.Provider(ctx, dockerfile, cache, o.tools.provider, o.tools.fetch, o.tools.terraform, o.tools.tofu, o.tools.documents)
+	return image.Provider(ctx, image.Options{Dockerfile: dockerfile, Dir: cache}, o.tools.provider, o.tools.fetch, o.tools.terraform, o.tools.tofu, o.tools.documents)
 }
 
 // dir is the directory of the files of a run.

@@ -9,7 +9,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/crossplane-contrib/provider-terraform/test/image"
+	"github.com/crossplane-contrib/provider-terraform/hack/image"
 )
 
 // Image builds the image of Crossplane from the directory with its program and the other files of the

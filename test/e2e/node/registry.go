@@ -21,7 +21,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/test/image"
+	"github.com/crossplane-contrib/provider-terraform/hack/image"
 )
 
 const (

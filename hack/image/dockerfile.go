@@ -7,8 +7,10 @@ package image
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -130,13 +132,10 @@ func (s stage) directories() (paths []string, mode int64, err error) {
 	return strings.Fields(found[2]), mode, err
 }
 
-func (s stage) config() (v1.Config, error) {
-	c := v1.Config{
-		// FROM sets it.
-		Env:          []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
-		Labels:       map[string]string{},
-		ExposedPorts: map[string]struct{}{},
-	}
+// config returns the settings of the image. Those of FROM are the supplied ones.
+func (s stage) config(from v1.Config) (v1.Config, error) {
+	c := v1.Config{Env: slices.Clone(from.Env), Labels: map[string]string{}, ExposedPorts: map[string]struct{}{}}
+	maps.Copy(c.Labels, from.Labels)
 
 	for _, i := range s {
 		switch i.name {

@@ -64,7 +64,7 @@ func newLayer(path string, fill func(*layer) error) (v1.Layer, error) {
 // one counts.
 func (l *layer) add(h tar.Header, contents io.Reader) error {
 	h.Name = l.resolve(h.Name)
-	if h.Name == "." || l.added[h.Name] && h.Typeflag == tar.TypeDir {
+	if h.Name == "." || h.Typeflag == tar.TypeDir && (l.added[h.Name] || l.links[h.Name] != "") {
 		return nil
 	}
 
@@ -115,11 +115,17 @@ func (l *layer) directory(name string, mode int64) error {
 	return l.add(tar.Header{Typeflag: tar.TypeDir, Name: name, Mode: mode}, nil)
 }
 
-// link adds a symbolic link from a directory of the root to another directory.
-func (l *layer) link(name, to string) error {
-	l.links[name] = to
+// merged makes the directories of the root that Debian has merged into /usr links. Packages may have files in both
+// places.
+func (l *layer) merged() {
+	for _, dir := range []string{"bin", "sbin", "lib", "lib64"} {
+		l.links[dir] = "usr/" + dir
+	}
+}
 
-	return l.add(tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: to, Mode: 0o777}, nil)
+// link adds the symbolic link of a directory of the root.
+func (l *layer) link(name string) error {
+	return l.add(tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: l.links[name], Mode: 0o777}, nil)
 }
 
 func (l *layer) text(name, contents string) error {

@@ -13,11 +13,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
@@ -59,6 +61,28 @@ func newPackage(t *testing.T) string {
 	return deb
 }
 
+// newBase builds an image of Debian without packages.
+func newBase(t *testing.T) v1.Image {
+	t.Helper()
+
+	b := base{
+		users: "root:x:0:0:root:/root:/bin/bash\n", groups: "root:x:0:\n", status: "Package: base\n\n", sources: "URIs: https://debian.example.org\n",
+		keys: map[string]string{"/" + keyrings + "a.gpg": "key"},
+	}
+
+	l, err := newLayer(filepath.Join(t.TempDir(), "base.tar.gz"), func(l *layer) error { return l.debian(t.Context(), b, nil) })
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	img, err := assemble(empty.Image, "amd64", v1.Config{Env: []string{"PATH=/bin"}, Labels: map[string]string{"base": "debian"}}, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return img
+}
+
 // newImage builds an image of the Dockerfile with one package, one program and one document. The
 // files have the supplied time.
 func newImage(t *testing.T, deb string, modified time.Time) v1.Image {
@@ -74,9 +98,7 @@ func newImage(t *testing.T, deb string, modified time.Time) v1.Image {
 		}
 	}
 
-	_, shipped := read(t)
-
-	img, err := build(t.Context(), shipped, t.TempDir(), []string{deb}, []string{program, dir})
+	img, err := Provider(t.Context(), Options{Dockerfile: dockerfile, Dir: t.TempDir(), Base: newBase(t), Packages: []string{deb}}, program, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +173,10 @@ func TestFiles(t *testing.T) {
 		"tf/plugin-cache":                                                        {mode: 0o1777},
 		"home/provider":                                                          {mode: 0o1777},
 		certificates + "mozilla/a.crt":                                           {mode: 0o644, contents: "AUTHORITY\n"},
-		"usr/share/doc/example/changelog":                                        {},
-		"usr/share/man/man1/example.1":                                           {},
+		"var/lib/dpkg/status": {mode: 0o644, contents: "Package: base\n\nStatus: install ok installed\n" +
+			"Package: example\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: example\n\n"},
+		"usr/share/doc/example/changelog": {},
+		"usr/share/man/man1/example.1":    {},
 		"etc/passwd": {mode: 0o644, contents: "root:x:0:0:root:/root:/bin/bash\n" +
 			"provider:x:65532:65532::/home/provider:/usr/sbin/nologin\ncrossplane:x:2000:2000::/home/provider:/usr/sbin/nologin\n"},
 	}
@@ -172,12 +196,12 @@ func TestConfig(t *testing.T) {
 
 	_, shipped := read(t)
 
-	config, err := shipped.config()
+	config, err := shipped.config(v1.Config{Env: []string{"PATH=/bin"}, Labels: map[string]string{"base": "debian"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	img, err := assemble(config)
+	img, err := assemble(empty.Image, "arm64", config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +218,7 @@ func TestConfig(t *testing.T) {
 	want := v1.Config{
 		Entrypoint: []string{"tini", "--", provider},
 		Env: []string{
-			"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "TF_IN_AUTOMATION=1", "TF_PLUGIN_CACHE_DIR=/tf/plugin-cache",
+			"PATH=/bin", "TF_IN_AUTOMATION=1", "TF_PLUGIN_CACHE_DIR=/tf/plugin-cache",
 		},
 		ExposedPorts: map[string]struct{}{"8080/tcp": {}, "8081/tcp": {}},
 		User:         "65532:65532",
@@ -204,7 +228,47 @@ func TestConfig(t *testing.T) {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 
-	if diff := cmp.Diff("Apache-2.0", labels["org.opencontainers.image.licenses"]); diff != "" {
-		t.Errorf("The labels are those of the Dockerfile. -want, +got:\n%s", diff)
+	for name, want := range map[string]string{"org.opencontainers.image.licenses": "Apache-2.0", "base": "debian"} {
+		if diff := cmp.Diff(want, labels[name]); diff != "" {
+			t.Errorf("The labels are those of the Dockerfile and of the base. -want, +got:\n%s", diff)
+		}
+	}
+
+	if diff := cmp.Diff("linux/arm64", file.OS+"/"+file.Architecture); diff != "" {
+		t.Errorf("platform: -want, +got:\n%s", diff)
+	}
+}
+
+// TestReadBase reads what another image builds on, and refuses a base that is not of Debian.
+func TestReadBase(t *testing.T) {
+	t.Parallel()
+
+	got, err := readBase(newBase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(map[string]string{"/" + keyrings + "a.gpg": "key"}, got.keys); diff != "" {
+		t.Errorf("keys: -want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff("Package: base\n\n", got.status); diff != "" {
+		t.Errorf("status: -want, +got:\n%s", diff)
+	}
+
+	if _, err := readBase(empty.Image); err == nil || !strings.Contains(err.Error(), "want an image of Debian") {
+		t.Errorf("an empty base: %v", err)
+	}
+}
+
+// TestSnapshot checks that packages come from the archive that the base was made from, which does not change.
+func TestSnapshot(t *testing.T) {
+	t.Parallel()
+
+	sources := "Types: deb\n# http://snapshot.debian.org/archive/debian/20250520T000000Z\nURIs: http://deb.debian.org/debian\nSuites: bookworm\n"
+
+	want := "Types: deb\nURIs: http://snapshot.debian.org/archive/debian/20250520T000000Z\nSuites: bookworm\n"
+	if diff := cmp.Diff(want, snapshot().ReplaceAllString(sources, "URIs: $1")); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
