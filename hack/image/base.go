@@ -87,6 +87,9 @@ func readBase(img v1.Image) (base, error) {
 		}
 	}
 
+	// There is an empty line after each package.
+	b.status = strings.TrimRight(b.status, "\n") + "\n\n"
+
 	return b, nil
 }
 

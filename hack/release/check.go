@@ -212,7 +212,7 @@ func (r *release) openBase(ctx context.Context) error {
 		return nil
 	}
 
-	index, err := openIndex(ctx, r.base)
+	index, from, err := openIndex(ctx, r.base)
 	if err != nil {
 		return fmt.Errorf("cannot read the base image %q: set BASE to an image for all architectures: %w", r.base, err)
 	}
@@ -226,27 +226,34 @@ func (r *release) openBase(ctx context.Context) error {
 	}
 
 	digest, err := index.Digest()
-	r.labels = map[string]string{"org.opencontainers.image.base.digest": digest.String()}
-
-	if ref, invalid := name.ParseReference(r.base); invalid == nil {
-		r.labels["org.opencontainers.image.base.name"] = ref.Name()
+	if err != nil {
+		return err
 	}
 
-	return err
+	r.labels = map[string]string{"org.opencontainers.image.base.digest": digest.String()}
+	if from != "" {
+		r.labels["org.opencontainers.image.base.name"] = from
+	}
+
+	return nil
 }
 
-// openIndex reads an index from a registry or from a directory with an OCI layout.
-func openIndex(ctx context.Context, from string) (v1.ImageIndex, error) {
+// openIndex reads an index from a directory with an OCI layout or from a registry, and returns its reference there.
+func openIndex(ctx context.Context, from string) (v1.ImageIndex, string, error) {
 	if info, err := os.Stat(from); err == nil && info.IsDir() {
-		return image.OpenLayout(from)
+		index, err := image.OpenLayout(from)
+
+		return index, "", err
 	}
 
 	ref, err := name.ParseReference(from)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 
-	return remote.Index(ref, remoteOptions(ctx)...)
+	index, err := remote.Index(ref, remoteOptions(ctx)...)
+
+	return index, ref.Name(), err
 }
 
 func (o *options) dockerfile(root string) string {

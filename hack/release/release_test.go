@@ -346,7 +346,7 @@ func TestPush(t *testing.T) {
 	root, registry := newRepository(t), newStore(t)
 
 	o := newOptions(t, root)
-	o.push, o.registry, o.key = true, registry.address+"/crossplane-contrib", key
+	o.push, o.registry, o.key, o.tlog = true, registry.address+"/crossplane-contrib", key, false
 
 	for range 2 {
 		if err := publish(t.Context(), o, io.Discard); err != nil {
@@ -379,7 +379,7 @@ func TestPush(t *testing.T) {
 	}
 
 	verify := func(ref, public string, args ...string) (string, error) {
-		return run(t.Context(), root, nil, cosign, append(args, "--key="+public, "--insecure-ignore-tlog=true", "--new-bundle-format=false", ref)...)
+		return run(t.Context(), root, nil, cosign, append(args, "--key="+public, "--insecure-ignore-tlog=true", ref)...)
 	}
 
 	if _, err := verify(tag.String(), public, "verify"); err != nil {
@@ -426,6 +426,82 @@ func TestPush(t *testing.T) {
 
 	if got := registry.writes.Load(); got != writes {
 		t.Errorf("a refused release has written %d times", got-writes)
+	}
+}
+
+// TestOrder pushes releases with a program in place of cosign, which records what it is called with. The tag is written
+// after all signatures, and not if one of them fails.
+func TestOrder(t *testing.T) {
+	need(t, envCrossplane)
+	t.Setenv("COSIGN_PASSWORD", password)
+
+	for name, tc := range map[string]struct {
+		reason string
+		fails  string
+		tagged bool
+		calls  []string
+	}{
+		"Signed": {
+			reason: "Each program of each architecture has an SBOM.",
+			tagged: true,
+			calls:  []string{"public-key", "sign --recursive", "sign-blob", "attest", "attest", "attest", "attest"},
+		},
+		"Unsigned": {
+			reason: "A release that could not be signed has no tag.",
+			fails:  "sign",
+			calls:  []string{"public-key", "sign --recursive"},
+		},
+		"NoSBOM": {
+			reason: "A release without an SBOM has no tag.",
+			fails:  "attest",
+			calls:  []string{"public-key", "sign --recursive", "sign-blob", "attest"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			registry, dir := newStore(t), t.TempDir()
+			calls := filepath.Join(dir, "calls")
+
+			o := newOptions(t, newRepository(t))
+			o.push, o.registry, o.tlog = true, registry.address+"/a", true
+			o.key, o.cosign = write(t, filepath.Join(dir, "cosign.key"), "key"), filepath.Join(dir, "cosign")
+
+			if err := program.WriteScript(o.cosign, "echo \"$*\" >>'"+calls+"'; [ \"$1\" != '"+tc.fails+"' ]\n"); err != nil {
+				t.Fatal(err)
+			}
+
+			if err := publish(t.Context(), o, io.Discard); (err == nil) != tc.tagged {
+				t.Errorf("%s Got %v", tc.reason, err)
+			}
+
+			text, err := os.ReadFile(calls)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			var got []string
+
+			for line := range strings.Lines(string(text)) {
+				words := strings.Fields(line)
+				if words[0] == "sign" {
+					words[0] += " " + words[1]
+				}
+
+				got = append(got, words[0])
+			}
+
+			if diff := cmp.Diff(tc.calls, got); diff != "" {
+				t.Errorf("%s -want, +got:\n%s", tc.reason, diff)
+			}
+
+			tag, err := o.tag()
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if _, err := remote.Head(tag); (err == nil) != tc.tagged {
+				t.Errorf("%s The tag: %v", tc.reason, err)
+			}
+		})
 	}
 }
 
