@@ -36,6 +36,14 @@ QUICK ?=
 # Arguments of the demo and of the benchmark: make demo ARGS=--once
 ARGS ?=
 
+# What to release: make release VERSION=v0.1.0 REGISTRY=registry.example.org/crossplane-contrib
+# KEY=cosign.key. KEYLESS=1 signs with the identity of a CI job. BASE is another base image.
+VERSION  ?=
+REGISTRY ?=
+KEY      ?=
+KEYLESS  ?=
+BASE     ?=
+
 # $(call with-tools,NAME...) sets $1, $2 ... of the shell to the directories of the
 # named tools, which hack/tools.sh prints one per line.
 with-tools = set -eu; tools=$$(hack/tools.sh $(1)); \
@@ -75,6 +83,15 @@ image-documents: ## Write the SBOMs and the license notices of the image to _out
 	hack/progress.sh 'its program for downloads' go build $(release) -o $(fetch) ./cmd/fetch; \
 	hack/progress.sh 'the documents' hack/documents.sh _output/documents $(provider) $(fetch) "$$1/tofu" "$$2/terraform"
 	@echo _output/documents
+
+# It is checked before the tools are built, which takes minutes.
+.PHONY: release
+release: private releaseflags = -version='$(VERSION)' -registry='$(REGISTRY)' -key='$(KEY)' -keyless=$(if $(KEYLESS),true,false) -base='$(BASE)' $(ARGS)
+release: ## Build, push and sign a release: VERSION=v0.1.0 REGISTRY=... KEY=...; see docs/releasing.md
+	@hack/progress.sh 'the program that releases' go build -o $(bin)/release ./hack/release
+	@$(bin)/release -check $(releaseflags)
+	@$(call with-tools,crossplane-cli cosign cyclonedx-gomod) \
+	exec $(bin)/release -crossplane="$$1/crossplane" -cosign="$$2/cosign" -cyclonedx-gomod="$$3/cyclonedx-gomod" $(releaseflags)
 
 ##@ Check
 
@@ -136,6 +153,11 @@ check-monitoring: ## Check the alerts with promtool, and the dashboard with the 
 	export KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PATH="$$3:$$PATH" PROVIDER_MIRROR="$$4/mirror" PROMTOOL="$$5/promtool" CGO_ENABLED=1; \
 	go test -race $(TESTFLAGS) ./test/monitoring; \
 	exec go test -race -timeout 20m $(TESTFLAGS) -run '^TestMonitoring$$' ./test/integration
+
+.PHONY: check-release
+check-release: ## Build small releases, push them to a registry of the test, and verify their signatures
+	@$(call with-tools,crossplane-cli cosign) \
+	CROSSPLANE_CLI="$$1/crossplane" COSIGN="$$2/cosign" $(testenv) exec go test -race $(TESTFLAGS) ./hack/release
 
 .PHONY: bench
 bench: ## Measure costs beside the bare CLI, and draw them in docs; QUICK=1 measures less and draws nothing
