@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/hack/image"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/test/e2e/story"
-	"github.com/crossplane-contrib/provider-terraform/hack/image"
 )
 
 // full is the life of an installation. Its steps are in the package story.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/hack/image"
 	"github.com/crossplane-contrib/provider-terraform/test/e2e/crossplane"
 	"github.com/crossplane-contrib/provider-terraform/test/manifest"
 	"github.com/crossplane-contrib/provider-terraform/test/wait"
@@ -101,8 +102,17 @@ func (e *env) expectRollout(ctx context.Context, d *appsv1.Deployment) error {
 }
 
 // publish builds the package with the image of the provider, and pushes it with a tag. An installation
-// without a package can use it as its image.
+// without a package can use it as its image. A package of make release is pushed as it is.
 func (e *env) publish(ctx context.Context, version string) error {
+	if e.options.xpkg != "" {
+		index, err := image.OpenLayout(e.options.xpkg)
+		if err != nil {
+			return err
+		}
+
+		return e.PushIndex(ctx, repository+":"+version, index)
+	}
+
 	runtime, err := tarball.ImageFromPath(e.options.runtime(), nil)
 	if err != nil {
 		return err

@@ -8,10 +8,13 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/hack/image"
 )
 
 // options of the program.
@@ -30,6 +33,10 @@ type options struct {
 
 	// check is only the check of this machine, which needs no tools.
 	check bool
+
+	// xpkg is the directory with the package of a release, as an OCI layout. It is installed instead of one that is
+	// built here.
+	xpkg string
 
 	// root of the repository, and out the directory for all files of a run.
 	root, out string
@@ -66,6 +73,7 @@ func parseOptions(args []string) (*options, error) {
 	f.BoolVar(&o.keep, "keep", false, "keep the node and Crossplane until Ctrl-C, also after a failure")
 	f.BoolVar(&o.inside, "inside", false, "this is the process in the sandbox")
 	f.BoolVar(&o.check, "check", false, "only check whether this machine has the programs that it must have")
+	f.StringVar(&o.xpkg, "xpkg", "", "install the package in this `directory` instead of building it: _output/release/v0.1.0/oci of make release")
 	f.StringVar(&o.root, "root", ".", "the `directory` of the repository")
 	f.StringVar(&o.out, "out", "_output/e2e", "a `directory` for logs and caches")
 
@@ -81,11 +89,27 @@ func parseOptions(args []string) (*options, error) {
 		return nil, errors.Errorf("-level=%s is none of %s", o.level, strings.Join(levels, ", "))
 	}
 
-	if o.check {
-		return o, nil
+	if err := o.checkXpkg(); err != nil || o.check {
+		return o, err
 	}
 
 	return o, o.resolve()
+}
+
+// checkXpkg checks that the package can be installed here.
+func (o *options) checkXpkg() error {
+	if o.xpkg == "" {
+		return nil
+	}
+
+	index, err := image.OpenLayout(o.xpkg)
+	if err != nil {
+		return errors.Wrapf(err, "-xpkg=%s is no package of a release: run make release and use its directory oci", o.xpkg)
+	}
+
+	_, err = image.ForArchitecture(index, runtime.GOARCH)
+
+	return errors.Wrapf(err, "-xpkg=%s", o.xpkg)
 }
 
 // flags returns the paths by the names of their flags.
@@ -111,6 +135,10 @@ func (o *options) resolve() error {
 
 	if err := os.MkdirAll(o.out, 0o755); err != nil { //nolint:gosec // Containers read from it as other users.
 		return err
+	}
+
+	if o.xpkg != "" {
+		paths = append(paths, &o.xpkg)
 	}
 
 	for _, path := range append(paths, &o.out) {

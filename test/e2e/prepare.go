@@ -21,8 +21,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/test/e2e/sandbox"
 	"github.com/crossplane-contrib/provider-terraform/hack/image"
+	"github.com/crossplane-contrib/provider-terraform/test/e2e/sandbox"
 )
 
 // prepare prepares this machine and runs a story. On a node it does that in a sandbox, and checks that nothing of it

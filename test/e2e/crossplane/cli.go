@@ -12,10 +12,11 @@ import (
 
 	gcr "github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/hack/image"
 )
 
 // A CLI is that of Crossplane.
@@ -49,7 +50,7 @@ func (c CLI) Publish(ctx context.Context, runtime v1.Image, reference, dir strin
 	}
 
 	// Two versions of a package are the same if nothing in them differs.
-	runtime, err = label(runtime, "org.opencontainers.image.version", ref.TagStr())
+	runtime, err = image.Label(runtime, map[string]string{"org.opencontainers.image.version": ref.TagStr()})
 	if err != nil {
 		return err
 	}
@@ -74,21 +75,4 @@ func commands(archive, pkg, reference string) [][]string {
 		{"xpkg", "build", "--package-root=package", "--embed-runtime-image-tarball=" + archive, "-o", pkg},
 		{"xpkg", "push", "-f", pkg, reference},
 	}
-}
-
-// label returns the image with one label more.
-func label(img v1.Image, name, value string) (v1.Image, error) {
-	file, err := img.ConfigFile()
-	if err != nil {
-		return nil, err
-	}
-
-	config := file.DeepCopy().Config
-	if config.Labels == nil {
-		config.Labels = map[string]string{}
-	}
-
-	config.Labels[name] = value
-
-	return mutate.Config(img, config)
 }

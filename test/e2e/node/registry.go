@@ -76,3 +76,13 @@ func (n *Node) Push(ctx context.Context, name string, img v1.Image) (string, err
 
 	return ref.String(), errors.Wrapf(remote.Write(ref, img, remote.WithContext(ctx)), "cannot push %s", ref)
 }
+
+// PushIndex writes an index and its images to the registry, under a name as "tools:v1".
+func (n *Node) PushIndex(ctx context.Context, name string, index v1.ImageIndex) error {
+	ref, err := gcr.NewTag(n.Registry + "/" + name)
+	if err != nil {
+		return err
+	}
+
+	return errors.Wrapf(remote.WriteIndex(ref, index, remote.WithContext(ctx)), "cannot push %s", ref)
+}
