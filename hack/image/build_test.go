@@ -265,9 +265,9 @@ func TestReadBase(t *testing.T) {
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 
-	sources := "Types: deb\n# http://snapshot.debian.org/archive/debian/20250520T000000Z\nURIs: http://deb.debian.org/debian\nSuites: bookworm\n"
+	sources := "Types: deb\n# http://snapshot.example.org/archive/debian/20250520T000000Z\nURIs: http://deb.example.org/debian\nSuites: bookworm\n"
 
-	want := "Types: deb\nURIs: http://snapshot.debian.org/archive/debian/20250520T000000Z\nSuites: bookworm\n"
+	want := "Types: deb\nURIs: http://snapshot.example.org/archive/debian/20250520T000000Z\nSuites: bookworm\n"
 	if diff := cmp.Diff(want, snapshot().ReplaceAllString(sources, "URIs: $1")); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}

@@ -40,7 +40,7 @@ type apt struct {
 // snapshot matches the URL of an archive that does not change any more and the line after it, which has that of the
 // archive that it was taken from. The images of Debian have such a comment.
 func snapshot() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^# (https?://snapshot\.debian\.org/\S+)\n(URIs: .*)$`)
+	return regexp.MustCompile(`(?m)^# (https?://snapshot\.\S+)\n(URIs: .*)$`)
 }
 
 // download downloads the named Debian packages, with the packages that they depend on and that the base does not
