@@ -26,11 +26,18 @@ func TestModules(t *testing.T) {
 
 	for _, m := range append(all, composed(t, all, "team-a")...) {
 		module, configuration := code(t, m.object)
+		if module == "" && configuration == "" {
+			continue
+		}
 
 		t.Run(m.file+"/"+m.object.GetKind()+"/"+m.object.GetName(), func(t *testing.T) {
 			t.Parallel()
 
 			for _, text := range []string{module, configuration} {
+				if text == "" {
+					continue
+				}
+
 				if out, err := run(t, t.TempDir(), text, tofu, "fmt", "-check", "-diff", "-"); err != nil {
 					t.Errorf("%v:\n%s", err, out)
 				}
