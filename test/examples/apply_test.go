@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // The namespaces of installations of Crossplane and of Argo CD.
@@ -41,7 +42,7 @@ func TestApply(t *testing.T) {
 		t.Fatal("no manifest found")
 	}
 
-	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: compositeCRDs(t, all)}); err != nil {
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: compositeCRDs(t, all), MaxTime: wait.Patience}); err != nil {
 		t.Fatal(err)
 	}
 
