@@ -175,7 +175,7 @@ func command(ctx context.Context, name string, args ...string) (string, error) {
 // unpackAll adds the files of Debian packages to the layer. It returns the certificates of authorities in them, and
 // their entries in dpkg's list of packages.
 func (l *layer) unpackAll(ctx context.Context, packages []string) (authorities, status string, err error) {
-	var certificates strings.Builder
+	var certificates, entries strings.Builder
 
 	for _, p := range packages {
 		if err := l.unpack(ctx, p, func(c []byte) { certificates.Write(c) }); err != nil {
@@ -187,10 +187,10 @@ func (l *layer) unpackAll(ctx context.Context, packages []string) (authorities, 
 			return "", "", err
 		}
 
-		status += "Status: install ok installed\n" + fields + "\n"
+		fmt.Fprintf(&entries, "Status: install ok installed\n%s\n", fields)
 	}
 
-	return certificates.String(), status, nil
+	return certificates.String(), entries.String(), nil
 }
 
 // unpack adds the files of a Debian package to the layer, and calls certificate with the contents of each certificate.

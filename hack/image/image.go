@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -193,14 +194,17 @@ func (l *layer) users(shipped stage, known base) error {
 		return err
 	}
 
-	names, groups := known.users, known.groups
+	names, groups := &strings.Builder{}, &strings.Builder{}
+
+	fmt.Fprint(names, known.users)
+	fmt.Fprint(groups, known.groups)
 
 	for _, u := range users {
-		names += fmt.Sprintf("%s:x:%d:%d::%s:/usr/sbin/nologin\n", u.name, u.id, u.id, u.home)
-		groups += fmt.Sprintf("%s:x:%d:\n", u.name, u.id)
+		fmt.Fprintf(names, "%s:x:%d:%d::%s:/usr/sbin/nologin\n", u.name, u.id, u.id, u.home)
+		fmt.Fprintf(groups, "%s:x:%d:\n", u.name, u.id)
 	}
 
-	return errors.Join(l.text(usersFile, names), l.text(groupsFile, groups))
+	return errors.Join(l.text(usersFile, names.String()), l.text(groupsFile, groups.String()))
 }
 
 func (l *layer) directories(shipped stage) error {

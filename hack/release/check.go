@@ -68,7 +68,7 @@ func check(ctx context.Context, o *options) (*release, error) {
 		return nil, err
 	}
 
-	changelog, err := os.ReadFile(filepath.Join(o.root, "CHANGELOG.md"))
+	changelog, err := os.ReadFile(filepath.Join(o.root, "CHANGELOG.md")) //nolint:gosec // The user chooses the directory.
 	if err != nil {
 		return nil, err
 	}

@@ -154,7 +154,7 @@ func (o *options) validateSigner() error {
 		return nil
 	}
 
-	if _, err := os.Stat(o.key); err != nil {
+	if _, err := os.Stat(o.key); err != nil { //nolint:gosec // The user chooses the key.
 		return fmt.Errorf("KEY names no key: %w", err)
 	}
 

@@ -67,6 +67,7 @@ func git(t *testing.T, dir string, args ...string) string {
 
 	cmd := exec.CommandContext(t.Context(), "git", args...)
 	cmd.Dir = dir
+
 	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org",
 		"GIT_COMMITTER_DATE=2026-01-02T03:04:05Z", "GIT_AUTHOR_DATE=2026-01-02T03:04:05Z", "GIT_CONFIG_GLOBAL=/dev/null")
 
@@ -335,7 +336,7 @@ func newKey(t *testing.T, cosign string) (private, public string) {
 
 // TestPush pushes a release to a registry and verifies it as a user does. Another push of the same commit changes
 // nothing that a user sees, and one of another commit is refused.
-func TestPush(t *testing.T) {
+func TestPush(t *testing.T) { //nolint:cyclop // What a user does, one after the other.
 	need(t, envCrossplane)
 
 	cosign := need(t, envCosign)
