@@ -53,13 +53,13 @@ func (r *record) draw() string {
 	lanes := r.lanes()
 	bottom := top + len(lanes)*(lane+laneGap)
 
-	p.add(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img">`, p.x(len(r.Steps))-columnGap+pictureEdge, bottom+30)
-	p.add("<!--\nSPDX-FileCopyrightText: The provider-terraform Authors\n\nSPDX-License-Identifier: Apache-2.0\n-->")
-	p.add("<title>Which instance serves each of %d Workspaces after each step</title>", len(lanes))
+	p.addf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img">`, p.x(len(r.Steps))-columnGap+pictureEdge, bottom+30)
+	p.addf("<!--\nSPDX-FileCopyrightText: The provider-terraform Authors\n\nSPDX-License-Identifier: Apache-2.0\n-->")
+	p.addf("<title>Which instance serves each of %d Workspaces after each step</title>", len(lanes))
 	p.WriteString(pictureStyle)
 
 	for n, server := range p.servers {
-		p.add(`<rect x="%d" y="8" width="12" height="12" rx="2" class="%s"/>`, left+n*84, p.class(server))
+		p.addf(`<rect x="%d" y="8" width="12" height="12" rx="2" class="%s"/>`, left+n*84, p.class(server))
 		p.text(left+n*84+18, 19, "", "start", server)
 	}
 
@@ -73,16 +73,16 @@ func (r *record) draw() string {
 		p.lane(name, top+n*(lane+laneGap))
 	}
 
-	p.add("</svg>")
+	p.addf("</svg>")
 
 	return p.String()
 }
 
 // add a line.
-func (p *picture) add(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+func (p *picture) addf(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
 func (p *picture) text(x, y int, class, anchor, text string) {
-	p.add(`<text x="%d" y="%d" class="%s" text-anchor="%s">%s</text>`, x, y, class, anchor, html.EscapeString(text))
+	p.addf(`<text x="%d" y="%d" class="%s" text-anchor="%s">%s</text>`, x, y, class, anchor, html.EscapeString(text))
 }
 
 // x is where the column of a step begins.
@@ -102,16 +102,16 @@ func (p *picture) lane(name string, y int) {
 		server := s.ServedBy[name]
 		x := p.x(n)
 
-		p.add(`<rect x="%d" y="%d" width="%d" height="%d" rx="3" class="%s"/>`, x, y, column, lane, p.class(server))
+		p.addf(`<rect x="%d" y="%d" width="%d" height="%d" rx="3" class="%s"/>`, x, y, column, lane, p.class(server))
 
 		if n == 0 {
 			continue
 		}
 
 		if p.record.Steps[n-1].ServedBy[name] == server {
-			p.add(`<rect x="%d" y="%d" width="%d" height="%d" class="%s" opacity="0.3"/>`, x-columnGap, y+lane/2-2, columnGap, 4, p.class(server))
+			p.addf(`<rect x="%d" y="%d" width="%d" height="%d" class="%s" opacity="0.3"/>`, x-columnGap, y+lane/2-2, columnGap, 4, p.class(server))
 		} else {
-			p.add(`<path d="M%d %dh%dv-4l10 6l-10 6v-4h-%dz" class="%s"/>`, x-columnGap+6, y+lane/2-2, columnGap-22, columnGap-22, p.class(server))
+			p.addf(`<path d="M%d %dh%dv-4l10 6l-10 6v-4h-%dz" class="%s"/>`, x-columnGap+6, y+lane/2-2, columnGap-22, columnGap-22, p.class(server))
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (p *picture) counts(step, y int) {
 		parts = append(parts, fmt.Sprintf(`<tspan class="%s">%s: %d</tspan>`, p.class(server), server, counts[server]))
 	}
 
-	p.add(`<text x="%d" y="%d">%s</text>`, p.x(step), y, strings.Join(parts, " &#160; "))
+	p.addf(`<text x="%d" y="%d">%s</text>`, p.x(step), y, strings.Join(parts, " &#160; "))
 }
 
 // servers are all instances, by name.

@@ -55,7 +55,7 @@ output "id" { value = "${var.namespace}-${var.name}" }
 
 	var workspaces []workspace.Workspace
 
-	for _, o := range examples(t, "cluster", "namespaced", "flux") {
+	for _, o := range examples(t, "cluster", "namespaced", "flux", "getting-started") {
 		switch o.GetKind() {
 		case "ProviderConfig", "ClusterProviderConfig":
 			outsideOfCluster(t, o)

@@ -67,14 +67,14 @@ func missingRights() map[string]missingRight {
 		"provider-terraform: update providerconfigusages":          {lacks: movedToOtherConfig},
 		"provider-terraform: delete providerconfigusages":          {alone: staleUsage},
 
-		"provider-terraform: get secrets":    {starts: started(blocked(inSynced(`cannot get resource "secrets"`), secretVariable), withArgs("--no-enable-secret-cache"))},
-		"provider-terraform: list secrets":   {starts: started(blocked(inSynced(`cannot list resource "secrets"`), secretVariable), withoutStreams())},
-		"provider-terraform: watch secrets":  {starts: unwatchedSecrets},
+		"provider-terraform: get secrets":   {starts: started(blocked(inSynced(`cannot get resource "secrets"`), secretVariable), withArgs("--no-enable-secret-cache"))},
+		"provider-terraform: list secrets":  {starts: started(blocked(inSynced(`cannot list resource "secrets"`), secretVariable), withoutStreams())},
+		"provider-terraform: watch secrets": {starts: unwatchedSecrets},
 		"provider-terraform: create secrets": {lacks: both(
 			blocked(inSynced("cannot create or update connection secret", `cannot create resource "secrets"`), connectionSecret),
 			unreviewed(`cannot create resource "secrets"`),
 		)},
-		"provider-terraform: patch secrets": {lacks: both(changedConnection, unreviewed(`cannot patch resource "secrets"`))},
+		"provider-terraform: patch secrets":  {lacks: both(changedConnection, unreviewed(`cannot patch resource "secrets"`))},
 		"provider-terraform: get configmaps": {lacks: blocked(inSynced(`cannot get resource "configmaps"`), configMapVariable)},
 		"provider-terraform: create events":  {lacks: unreported},
 		"provider-terraform: patch events":   {lacks: uncountedEvent},
