@@ -10,8 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
+	"github.com/crossplane-contrib/provider-terraform/test/wait"
 )
 
 // TestWriteFailedRuns ensures that nothing removes secrets from the directory while a run is recorded in it: what is
@@ -53,7 +56,14 @@ func TestWriteFailedRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if n := swept(); n != 1 {
-		t.Errorf("want one directory to be swept after Close, got %d", n)
+	// A process that another test starts has a copy of the lock until it runs its program.
+	if err := wait.Until(t.Context(), wait.Patience, func() error {
+		if n := swept(); n != 1 {
+			return errors.Errorf("want one directory to be swept after Close, got %d", n)
+		}
+
+		return nil
+	}); err != nil {
+		t.Error(err)
 	}
 }
