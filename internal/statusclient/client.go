@@ -34,7 +34,7 @@ type Claimable interface {
 // NewClient returns a client that behaves like c except for Claimable objects, which c must read
 // from the API server.
 //
-// An update or a patch does not change the status of the supplied object, apart from the claim with
+// An update writes annotations and finalizers only. An update or a patch does not change the status of the supplied object, apart from the claim with
 // the hosts of earlier instances. Otherwise the stored status would replace one that was not written yet.
 // If another instance has claimed the object, the API server refuses an update, which has the old
 // resource version. A patch without one is written, and then reported as a conflict, so that the
@@ -82,7 +82,13 @@ func (c *statusClient) Get(ctx context.Context, key client.ObjectKey, o client.O
 }
 
 func (c *statusClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
-	return write(ctx, o, func(o client.Object) error { return c.Client.Update(ctx, o, opts...) })
+	return write(ctx, o, func(o client.Object) error {
+		if _, ok := o.(Claimable); !ok {
+			return c.Client.Update(ctx, o, opts...)
+		}
+
+		return updateMetadata(ctx, c.Client, o, opts...)
+	})
 }
 
 func (c *statusClient) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
