@@ -39,6 +39,29 @@ func TestPollsBesideConfigs(t *testing.T) {
 	}
 }
 
+// TestPollsOfNumbers has outputs that the API server stores with other digits than those of the CLI. A poll without news
+// writes nothing, as for any other output.
+func TestPollsOfNumbers(t *testing.T) {
+	t.Parallel()
+
+	c, ns, shard, i := useOpenTofu(t)
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), polledOften, withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "numbers"))), withModule(`
+output "third" { value = 1 / 3 }
+output "huge" { value = 18446744073709551615 }
+output "small" { value = [0.0000001, { n = 1e21 }] }`))
+	expectReady(t, c, ws)
+	expectOutputs(t, c, ws, map[string]string{"third": "0.3333333333333333", "huge": "18446744073709552000", "small": `[1e-7,{"n":1e+21}]`})
+
+	// The first plan after the apply updates the serial of the state.
+	expectAnotherRun(t, i, ws, "plan")
+	expectAnotherRun(t, i, ws, "plan")
+	expectSettled(t, c, ws, func() {
+		for range 3 {
+			expectAnotherRun(t, i, ws, "plan")
+		}
+	})
+}
+
 // lasting returns, for every file of a directory that remains after a run, a value that
 // changes when it is written.
 func lasting(t *testing.T, dir string) map[string]string {

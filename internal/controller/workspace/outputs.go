@@ -15,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -51,7 +52,8 @@ const (
 )
 
 // visibleOutputs returns the outputs that the status of a Workspace may show: those that have a
-// value and are not sensitive.
+// value and are not sensitive. Their text is the one that the API server stores, as otherwise each report
+// would differ from the status before it, and be written.
 func visibleOutputs(outputs map[string]terraform.Output) map[string]extv1.JSON {
 	visible := make(map[string]extv1.JSON, len(outputs))
 
@@ -60,10 +62,27 @@ func visibleOutputs(outputs map[string]terraform.Output) map[string]extv1.JSON {
 			continue
 		}
 
-		visible[name] = extv1.JSON{Raw: o.Value}
+		visible[name] = extv1.JSON{Raw: stored(o.Value)}
 	}
 
 	return visible
+}
+
+// stored returns a value as the API server stores it: a number that is no int64 is a float64 there, and has other
+// digits than those that the CLI has printed.
+func stored(value json.RawMessage) json.RawMessage {
+	var v any
+	if err := utiljson.Unmarshal(value, &v); err != nil {
+		// A number that is too large for a float64, or JSON that is nested too deeply. showOutputs omits it.
+		return value
+	}
+
+	text, err := json.Marshal(v)
+	if err != nil {
+		return value
+	}
+
+	return text
 }
 
 // connectionDetails returns every output that has a value, sensitive or not. A string stays as it
