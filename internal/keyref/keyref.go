@@ -45,6 +45,10 @@ func (r *Reader) ConfigMap(ctx context.Context, namespace, name, key string) ([]
 	}
 
 	data, ok := cm.Data[key]
+	if _, binary := cm.BinaryData[key]; binary {
+		return nil, NotFound(fmt.Sprintf("cannot use key %s in ConfigMap %s: it is in binaryData, where kubectl puts a file that is not UTF-8; save the file as UTF-8", key, n))
+	}
+
 	if !ok {
 		return nil, missing("ConfigMap", n, key, slices.Collect(maps.Keys(cm.Data)))
 	}

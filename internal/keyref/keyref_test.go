@@ -89,3 +89,16 @@ func TestMissingKey(t *testing.T) {
 		})
 	}
 }
+
+// TestBinaryKey ensures that a key is not called missing if kubectl shows it.
+func TestBinaryKey(t *testing.T) {
+	t.Parallel()
+
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c"}, BinaryData: map[string][]byte{"vars.tfvars": {0xff, 0xfe}}}
+	_, err := NewReader(fake.NewClientBuilder().WithObjects(cm).Build()).ConfigMap(t.Context(), "ns", "c", "vars.tfvars")
+
+	const want = "cannot use key vars.tfvars in ConfigMap ns/c: it is in binaryData, where kubectl puts a file that is not UTF-8; save the file as UTF-8"
+	if !kerrors.IsNotFound(err) || err.Error() != want {
+		t.Errorf("want %q, got %v", want, err)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -65,6 +66,12 @@ func NewResolver(c client.Client) *Resolver {
 // A managed resource that is being deleted needs no usage if none can be created: it is deleted
 // together with its namespace, which waits for it.
 func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (commonv1beta1.ProviderConfigSpec, error) {
+	// The refusal of the API server would name a label of the usage only.
+	if name := RefOf(mg).Name; len(name) > validation.LabelValueMaxLength && !meta.WasDeleted(mg) {
+		return commonv1beta1.ProviderConfigSpec{}, errors.Errorf("cannot use spec.providerConfigRef.name %q: it has %d characters, and a ProviderConfig that a Workspace uses can have at most %d",
+			name, len(name), validation.LabelValueMaxLength)
+	}
+
 	if err := r.track(ctx, mg); err != nil && (!meta.WasDeleted(mg) || !cannotExist(err)) {
 		return commonv1beta1.ProviderConfigSpec{}, errors.Wrap(err, "cannot track ProviderConfig usage")
 	}

@@ -6,6 +6,7 @@ package providerconfig
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -131,6 +132,20 @@ func TestResolveDeleted(t *testing.T) {
 
 	if _, err := NewResolver(kube).Resolve(t.Context(), ws); !errors.Is(err, errBoom) {
 		t.Errorf("Resolve(...): want %v, got %v", errBoom, err)
+	}
+}
+
+// TestLongName ensures that the field is named, and not the label of the usage that the API server would refuse.
+func TestLongName(t *testing.T) {
+	t.Parallel()
+
+	name := strings.Repeat("a", 64)
+	ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "ws", UID: "uid"}}
+	ws.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: namespacedv1beta1.ClusterProviderConfigKind, Name: name})
+
+	_, err := NewResolver(fake.NewClientBuilder().Build()).Resolve(t.Context(), ws)
+	if want := `cannot use spec.providerConfigRef.name "` + name + `": it has 64 characters, and a ProviderConfig that a Workspace uses can have at most 63`; err == nil || err.Error() != want {
+		t.Errorf("Resolve(...): want %q, got %v", want, err)
 	}
 }
 

@@ -64,7 +64,7 @@ func DeletionID(ws Workspace, s commonv1beta1.StateSummary) string {
 
 // Approves says whether a person has approved the plan, or the deletion, with the supplied ID.
 func Approves(ws Workspace, id string) bool {
-	return id != "" && ws.GetAnnotations()[ApprovePlanAnnotationKey] == id
+	return id != "" && Answer(ws, ApprovePlanAnnotationKey) == id
 }
 
 // approvalID has 128 bits: an author who could search for two plans with one ID would get the approval for the harmless

@@ -5,6 +5,8 @@
 package workspace
 
 import (
+	"strings"
+
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
@@ -25,6 +27,10 @@ const AcceptTakenOverStateAnnotationKey = "terraform.crossplane.io/accept-taken-
 // ApprovePlanAnnotationKey is the annotation on a Workspace with which a person approves one plan, or its deletion. Its
 // value is the ID in status.atProvider.plan. It has no effect on any other plan, and can stay.
 const ApprovePlanAnnotationKey = "terraform.crossplane.io/approve-plan"
+
+// Answer returns the value of an annotation with which a person accepts something. In a manifest it may be a block of
+// YAML, which ends with a line feed.
+func Answer(ws Workspace, key string) string { return strings.TrimSpace(ws.GetAnnotations()[key]) }
 
 // LineageUnknown stands for the lineage of a state that was made and never read since.
 const LineageUnknown = "unknown"

@@ -62,7 +62,7 @@ func Lost(ws Workspace, found Found) (reason, loss string) {
 		loss = fmt.Sprintf("%s/%d", loss, had.Serial)
 	}
 
-	if ws.GetAnnotations()[AcceptLostStateAnnotationKey] == loss {
+	if Answer(ws, AcceptLostStateAnnotationKey) == loss {
 		return "", ""
 	}
 

@@ -167,7 +167,7 @@ func Begin(ws Workspace, s commonv1beta1.StateSummary, now time.Time) {
 // Workspace has taken over these resources and applied nothing since, a person has to accept that: they may be in
 // use elsewhere, and the Workspace may have found them because of a name that is not unique.
 func AcceptsDestroy(ws Workspace, lineage string) bool {
-	accepted := ws.GetAnnotations()[AcceptTakenOverStateAnnotationKey]
+	accepted := Answer(ws, AcceptTakenOverStateAnnotationKey)
 
 	return ws.GetOwnership().TakenOverAt == nil || (accepted != "" && accepted == lineage)
 }

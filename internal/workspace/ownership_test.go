@@ -254,6 +254,7 @@ func TestAcceptsDestroy(t *testing.T) {
 		"Creator":  {reason: "It has created what it destroys.", opts: []option{owns("l")}, lineage: "l", want: true},
 		"TookOver": {reason: "It has found what it would destroy.", opts: []option{owns("l"), tookOver()}, lineage: "l"},
 		"Accepted": {reason: "A person accepts it.", opts: []option{owns("l"), tookOver(), accepts("l")}, lineage: "l", want: true},
+		"Block":    {reason: "A block of YAML ends with a line feed.", opts: []option{owns("l"), tookOver(), accepts("l\n")}, lineage: "l", want: true},
 		"Other":    {reason: "A person has accepted it for another state.", opts: []option{owns("l"), tookOver(), accepts("k")}, lineage: "l"},
 		"Nothing":  {reason: "An unknown state cannot be accepted.", opts: []option{owns("l"), tookOver()}},
 		"Settled":  {reason: "It has applied a plan since.", opts: []option{owns("l"), tookOver(), func(ws *namespacedv1beta1.Workspace) { AllowDestroy(ws) }}, lineage: "l", want: true},

@@ -94,7 +94,7 @@ func (ps *pass) checkApproved(ws workspace.Workspace, p, made *terraform.Plan, w
 		return errors.New("what would be applied is not certain to be what was approved: " + uncertain(p, why) + ". Nothing was changed")
 	}
 
-	ps.recorder.Event(ws, event.Normal(reasonApplying, "Applying the approved plan "+ws.GetAnnotations()[workspace.ApprovePlanAnnotationKey]))
+	ps.recorder.Event(ws, event.Normal(reasonApplying, "Applying the approved plan "+workspace.Answer(ws, workspace.ApprovePlanAnnotationKey)))
 
 	return nil
 }
@@ -180,7 +180,7 @@ func pending(ws workspace.Workspace, id string, reason xpv2.ConditionReason, mes
 		return nil
 	}
 
-	if other := ws.GetAnnotations()[workspace.ApprovePlanAnnotationKey]; other != "" {
+	if other := workspace.Answer(ws, workspace.ApprovePlanAnnotationKey); other != "" {
 		reason = reasonApprovalOutdated
 		message = fmt.Sprintf("The annotation approves %s, and this is %s. %s", terraform.Truncate(other, maxCause), id, message)
 	}

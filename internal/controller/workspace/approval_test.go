@@ -107,6 +107,14 @@ func TestApproval(t *testing.T) {
 			updates: true,
 			want:    outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
+		"ApprovedInBlock": {
+			reason:  "A block of YAML ends with a line feed.",
+			ws:      with(owner, readyFor(1), approving(id(ownState())+"\n")),
+			plan:    deletes(),
+			prior:   ownState(),
+			updates: true,
+			want:    outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
 		"OtherPlan": {
 			reason:    "The apply would make another plan, which could delete something.",
 			ws:        with(owner, readyFor(1)),
