@@ -42,6 +42,11 @@ func TestGitCredentials(t *testing.T) {
 			creds:    "http://other:x@example.org\nhttp://me:s3cr3t-p4ss@" + s.host() + "\n",
 			operator: true,
 		},
+		"WindowsLines": {
+			reason: "An editor of Windows may have written the file.",
+			repo:   "private",
+			creds:  "http://other:x@example.org\r\nhttp://me:s3cr3t-p4ss@" + s.host() + "\r\n",
+		},
 		"Address": {
 			reason:   "Credentials may be in the address.",
 			login:    "me:s3cr3t-p4ss@",
@@ -68,6 +73,12 @@ func TestGitCredentials(t *testing.T) {
 			reason: "Git does not prompt for credentials.",
 			repo:   "private",
 			want:   "fatal: cannot sign in to '" + s.url + "': the repository does not exist, or needs a file .git-credentials in spec.credentials of the ProviderConfig",
+		},
+		"OtherHost": {
+			reason: "The file exists, and the message does not ask for one.",
+			repo:   "private",
+			creds:  "http://me:s3cr3t-p4ss@example.org\n",
+			want:   "fatal: cannot sign in to '" + s.url + "': the repository does not exist, or the entries of .git-credentials in spec.credentials of the ProviderConfig do not fit this host, or are refused",
 		},
 		"WrongFile": {
 			reason: "Wrong credentials are not shown.",

@@ -68,7 +68,7 @@ func (r Request) message(text string) string {
 
 	text = strings.ReplaceAll(text, r.Dir+"/", "")
 	text = noise.ReplaceAllString(text, "")
-	text = prompt.ReplaceAllString(text, "cannot sign in to $1: the repository does not exist, or needs a file .git-credentials in spec.credentials of the ProviderConfig")
+	text = prompt.ReplaceAllString(text, "cannot sign in to $1: the repository does not exist, or "+r.credentialsAdvice())
 	text = key.ReplaceAllString(text, "Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address")
 	text = localPort.ReplaceAllString(text, "$1 ")
 	text = tempName.ReplaceAllString(text, "getter")
@@ -76,6 +76,15 @@ func (r Request) message(text string) string {
 	text = addresses.ReplaceAllStringFunc(text, Redact)
 
 	return oneLine(text)
+}
+
+// credentialsAdvice says what may be wrong with the credentials for git when it asks for others.
+func (r Request) credentialsAdvice() string {
+	if len(r.GitCredentials) > 0 {
+		return "the entries of .git-credentials in spec.credentials of the ProviderConfig do not fit this host, or are refused"
+	}
+
+	return "needs a file .git-credentials in spec.credentials of the ProviderConfig"
 }
 
 // oneLine returns the last lines of a text as one.
