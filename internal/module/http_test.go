@@ -36,6 +36,7 @@ func TestArchives(t *testing.T) {
 	s.serve("/m.tar.gz", targz)
 	s.serve("/m.tgz", targz)
 	s.serve("/download", targz)
+	s.serve("/download-zip", zipped(t, module))
 	s.serve("/m.tar", tarball(t, module))
 	s.serve("/m.zip", zipped(t, module))
 	tarxz := compressed(t, module, func(w io.Writer) (io.WriteCloser, error) { return xz.NewWriter(w) })
@@ -85,6 +86,8 @@ func TestArchives(t *testing.T) {
 		"Path":          {reason: "From a path.", address: local + "/m.tar.gz//sub/a", want: files{"main.tf": "a", "b.tf": "-> main.tf"}},
 		"WrongChecksum": {reason: "With a wrong checksum.", address: s.url + "/m.tgz?checksum=sha256:" + strings.Repeat("0", 64), err: "Checksums did not match"},
 		"NotFound":      {reason: "The archive does not exist.", address: s.url + "/none.tar.gz", err: `cannot fetch module "` + s.url + `/none.tar.gz": bad response code: 404`},
+		"UnknownTarGz":  {reason: "Nothing says that it is an archive.", address: s.url + "/download?sha=main", err: "the address does not tell which archive this is: add archive=tar.gz or archive=zip"},
+		"UnknownZip":    {reason: "Nor that it is a ZIP archive.", address: s.url + "/download-zip?sha=main", err: "the address does not tell which archive this is: add archive=tar.gz or archive=zip"},
 		"NoArchive":     {reason: "A compressed file is no directory.", address: s.url + "/plain.gz", err: "can only unarchive to a single file"},
 		"Half":          {reason: "Half of an archive.", address: s.url + "/half.tar.gz", err: "unexpected EOF"},
 		"Page":          {reason: "A server may ask for credentials in a page.", address: s.url + "/page.zip", err: "cannot read archive: zip: not a valid zip file: the server has sent a web page, perhaps because it asks for credentials"},

@@ -5,6 +5,7 @@
 package child
 
 import (
+	"encoding/xml"
 	"errors"
 	"net/http"
 	"net/url"
@@ -47,6 +48,11 @@ func (g *httpGetter) Get(dst string, u *url.URL) error {
 	g.source.redirect()
 
 	err := g.HttpGetter.Get(dst, u)
+	if syntax := (*xml.SyntaxError)(nil); errors.As(err, &syntax) {
+		// The getter looks for a reference in what it takes for a page.
+		return errors.New("the address does not tell which archive this is: add archive=tar.gz or archive=zip. For a repository, use git:: and its address")
+	}
+
 	if err != nil && strings.Contains(err.Error(), "no source URL was returned") {
 		return errors.New("the server offers no module there: use the address of an archive, or git:: and the address of a repository")
 	}
