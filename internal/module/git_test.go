@@ -25,6 +25,7 @@ func TestGitAddresses(t *testing.T) {
 	r.commit(t, files{"main.tf": "second", "modules/a/main.tf": "a2", "modules/a/link.tf": "-> main.tf"})
 	r.git(t, "branch", "stable", first)
 	r.git(t, "branch", "feature/x")
+	r.git(t, "tag", "v1.0.0+build.7", first)
 
 	// This machine runs the commands that ssh would run on the other one.
 	bin := t.TempDir()
@@ -49,6 +50,7 @@ func TestGitAddresses(t *testing.T) {
 		"Branch":        {"A branch.", web + "?ref=stable", whole, true},
 		"BranchSlash":   {"A branch with a slash in its name.", web + "?ref=feature/x", latest, true},
 		"Tag":           {"A tag.", web + "?ref=v1.0.0", whole, true},
+		"TagPlus":       {"A tag with a plus.", web + "?ref=v1.0.0%2Bbuild.7", whole, true},
 		"FullRef":       {"The full name of a tag.", web + "?ref=refs/tags/v1.0.0", whole, true},
 		"Commit":        {"A commit.", web + "?ref=" + first, whole, true},
 		"ShortCommit":   {"The beginning of a commit's name.", web + "?ref=" + first[:10], whole, true},
@@ -112,6 +114,7 @@ func TestGitErrors(t *testing.T) {
 	s := newGitServer(t)
 	r := s.repo(t, "repo", files{"main.tf": "m", "out.tf": "-> /etc/passwd", "sub/main.tf": "s", "sub/up.tf": "-> ../main.tf", "dir/x.txt": "x"})
 	r.git(t, "branch", "bad")
+	r.git(t, "tag", "v1.0.0+build.7")
 	r.commit(t, files{"main.tf": "m", "sub/main.tf": "s", "sub/up.tf": "-> ../main.tf", "dir/x.txt": "x", "dir/.x.tf": "x", "dir/x.tf~": "x"})
 	newRepo(t, filepath.Join(s.root, "empty"), nil)
 
@@ -136,6 +139,16 @@ func TestGitErrors(t *testing.T) {
 			reason:  "The message names the ref.",
 			address: web + "/repo?ref=none",
 			want:    `cannot fetch module "` + web + `/repo?ref=none": the repository has no branch, tag or commit "none"`,
+		},
+		"DirectoryInRef": {
+			reason:  "The directory comes before the ref.",
+			address: web + "/repo?ref=main//sub",
+			want:    `the repository has no branch, tag or commit "main//sub": write //DIRECTORY before the "?"`,
+		},
+		"PlusInRef": {
+			reason:  "In a query, a plus is a space.",
+			address: web + "/repo?ref=v1.0.0+build.7",
+			want:    `the repository has no branch, tag or commit "v1.0.0 build.7": write + as %2B`,
 		},
 		"NoDirectory": {
 			reason:  "The message names the directory.",

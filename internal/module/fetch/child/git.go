@@ -98,10 +98,22 @@ func (g *gitGetter) clone(dst string, u *url.URL) error {
 
 	err := g.GitGetter.Get(dst, u)
 	if err != nil && strings.Contains(err.Error(), "invalid ref: ") {
-		return fmt.Errorf("the repository has no branch, tag or commit %q", ref)
+		return fmt.Errorf("the repository has no branch, tag or commit %q%s", ref, refAdvice(ref))
 	}
 
 	return err
+}
+
+// refAdvice says how to write what looks like this ref by mistake. A ref has neither // nor a space.
+func refAdvice(ref string) string {
+	switch {
+	case strings.Contains(ref, "//"):
+		return `: write //DIRECTORY before the "?"`
+	case strings.Contains(ref, " "):
+		return ": write + as %2B"
+	}
+
+	return ""
 }
 
 // getRepositoryFile copies one file of a repository to dst. get clones the repository. The getters of
