@@ -72,7 +72,7 @@ func TestStateArguments(t *testing.T) {
 		deleted bool
 		err     string
 	}{
-		"Plan":        {reason: "The plan would be for another state.", change: func(s *subject) { s.PlanArgs = []string{"-lock=false", "-state=/a"} }, err: `"-state" in spec.forProvider.planArgs: configure`},
+		"Plan":        {reason: "The plan would be for another state.", change: func(s *subject) { s.PlanArgs = []string{"-lock=false", "-state=/a"} }, err: `"-state" in spec.forProvider.planArgs: configure workspace_dir`},
 		"Apply":       {reason: "The value may be another argument.", change: func(s *subject) { s.ApplyArgs = []string{"--state", "/a"} }, err: `"-state" in spec.forProvider.applyArgs`},
 		"Destroy":     {reason: "It would destroy the other state.", change: func(s *subject) { s.DestroyArgs = []string{"-state-out=/a"} }, err: `"-state-out" in spec.forProvider.destroyArgs`},
 		"Backup":      {reason: "It overwrites a file.", change: func(s *subject) { s.ApplyArgs = []string{"-backup=/a"} }, err: `"-backup"`},

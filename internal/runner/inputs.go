@@ -292,7 +292,8 @@ func refusedArg(word string, plans bool) (name, remedy string) {
 
 	switch name {
 	case "state", "state-out", "backup":
-		return name, `configure the path of the state in a backend "local" instead`
+		// The CLI uses path for the Terraform workspace "default" only.
+		return name, `configure workspace_dir in a backend "local" instead`
 	case "migrate-state", "force-copy":
 		return name, "it would write a state without a check whose it is. Copy the state by hand, with its lineage (state pull, state push), and use -reconfigure instead until the Workspace is Synced"
 	case "force": // Of "workspace delete" and "state push".

@@ -37,7 +37,7 @@ func (g *stateGuard) lostState(ws workspace.Workspace, found *terraform.State) e
 		}
 
 		f.OtherDisk = !here
-		where = " The module has no backend: its state was on the disk of the instance that served the Workspace before, below the spec.forProvider.entrypoint of that time."
+		where = " The module has no backend, or a local one: its state was on the disk of the instance that served the Workspace before, in the workspace_dir of the backend, or below the spec.forProvider.entrypoint of that time."
 	}
 
 	reason, loss := workspace.Lost(ws, f)
