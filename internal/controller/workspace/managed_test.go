@@ -358,13 +358,17 @@ func TestReady(t *testing.T) {
 		return func(ws *clusterv1beta1.Workspace) { ws.SetConditions(c...) }
 	}
 
+	says := func(message string) xpv2.Condition { return xpv2.Unavailable().WithMessage(message) }
 	notServed := xpv2.Unavailable()
 	notServed.Reason = workspace.ReasonNotServed
+	differs := xpv2.Condition{Type: workspace.TypeDrifted, Status: corev1.ConditionTrue, Reason: reasonPlanHasChanges}
 
 	cases := map[string]struct {
 		reason string
 		ws     *clusterv1beta1.Workspace
 		want   xpv2.ConditionReason
+
+		message string
 	}{
 		"Created":      {reason: "An apply is complete when it ends.", ws: with(begun, created, conditions(xpv2.Creating(), xpv2.ReconcileSuccess())), want: xpv2.ReasonAvailable},
 		"NotPublished": {reason: "The outputs may not be in the Secret.", ws: with(begun, created, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonCreating},
@@ -374,6 +378,10 @@ func TestReady(t *testing.T) {
 		"HalfWay":      {reason: "The creation failed, and has left something in the state.", ws: with(begun, owner, planned, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable},
 		"NotObserved":  {reason: "This instance serves it now, and could not observe it.", ws: with(conditions(notServed, xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable},
 		"NotUpdated":   {reason: "This instance serves it now, and may not update it.", ws: with(conditions(notServed, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable},
+		"Corrected":    {reason: "A change failed, and was corrected. This reconcile may not update.", ws: with(conditions(says("The last change failed: see Synced"), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: "The plan has changes: see Drifted"},
+		"ObservedLate": {reason: "An input was late, and this reconcile only observes.", ws: with(conditions(says("Not observed yet: see Synced"), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: "The plan has changes: see Drifted"},
+		"FailsAgain":   {reason: "Synced has the failure.", ws: with(conditions(says("The last change failed: see Synced"), differs, xpv2.ReconcileError(errors.New("boom"))), planned), want: xpv2.ReasonUnavailable, message: "The last change failed: see Synced"},
+		"ReadyDrifted": {reason: "What was specified was applied, and differs since.", ws: with(conditions(xpv2.Available(), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonAvailable},
 		"Deleting":     {reason: "It is being deleted.", ws: with(begun, created, conditions(xpv2.Deleting(), xpv2.ReconcileSuccess())), want: xpv2.ReasonDeleting},
 	}
 
@@ -388,8 +396,9 @@ func TestReady(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			if got := r.recorded(t).GetCondition(xpv2.TypeReady).Reason; got != tc.want {
-				t.Errorf("\n%s\nReady: want the reason %s, got %s", tc.reason, tc.want, got)
+			got := r.recorded(t).GetCondition(xpv2.TypeReady)
+			if got.Reason != tc.want || tc.message != "" && got.Message != tc.message {
+				t.Errorf("\n%s\nReady: want the reason %s and the message %q, got %s and %q", tc.reason, tc.want, tc.message, got.Reason, got.Message)
 			}
 		})
 	}

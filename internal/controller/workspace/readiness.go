@@ -5,6 +5,8 @@
 package workspace
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -67,10 +69,12 @@ func neverReady(ws workspace.Workspace) {
 	}
 }
 
-// served is for a Workspace that no instance served until now. It has no other state of Ready while a difference
-// may not be corrected.
+// served is for a Workspace that no instance served until now, or whose reconcile has failed before. It has no
+// other state of Ready while a difference may not be corrected: Synced has no failure any more.
 func served(ws workspace.Workspace) {
-	if isNotServed(ws) {
+	reported := ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue && ws.GetCondition(workspace.TypeDrifted).Status == corev1.ConditionTrue
+
+	if isNotServed(ws) || reported && strings.HasSuffix(ws.GetCondition(xpv2.TypeReady).Message, "see Synced") {
 		unavailable(ws, "The plan has changes: see Drifted")
 	}
 }
