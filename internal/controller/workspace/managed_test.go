@@ -354,9 +354,16 @@ func TestReady(t *testing.T) {
 		o.Plan = &commonv1beta1.PlanSummary{Add: 1}
 		ws.SetObservation(o)
 	}
+	taken := func(ws *clusterv1beta1.Workspace) {
+		o := ws.GetOwnership()
+		o.TakenOverAt = new(metav1.Now())
+		ws.SetOwnership(o)
+	}
 	conditions := func(c ...xpv2.Condition) func(ws *clusterv1beta1.Workspace) {
 		return func(ws *clusterv1beta1.Workspace) { ws.SetConditions(c...) }
 	}
+
+	const incomplete = "The creation is not complete, and goes on only with Update in spec.managementPolicies: see Drifted"
 
 	says := func(message string) xpv2.Condition { return xpv2.Unavailable().WithMessage(message) }
 	notServed := xpv2.Unavailable()
@@ -372,8 +379,11 @@ func TestReady(t *testing.T) {
 	}{
 		"Created":      {reason: "An apply is complete when it ends.", ws: with(begun, created, conditions(xpv2.Creating(), xpv2.ReconcileSuccess())), want: xpv2.ReasonAvailable},
 		"NotPublished": {reason: "The outputs may not be in the Secret.", ws: with(begun, created, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonCreating},
-		"NotCreated":   {reason: "An earlier creation has failed, and this reconcile may not update.", ws: with(begun, conditions(xpv2.Creating(), xpv2.ReconcileSuccess())), want: xpv2.ReasonCreating},
-		"Drifted":      {reason: "A later creation was withdrawn, something else has created a part, and this reconcile may not update.", ws: with(begun, created, conditions(xpv2.Creating(), xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonCreating},
+		"NotCreated":   {reason: "An earlier creation has failed, and this reconcile may not update.", ws: with(begun, conditions(xpv2.Creating(), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: incomplete},
+		"Interrupted":  {reason: "The instance was lost in the first apply, and this reconcile may not update.", ws: with(begun, conditions(xpv2.Creating().WithMessage("Applying: 1 to add"), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: incomplete},
+		"HalfCreated":  {reason: "The first apply failed in the middle, and this reconcile may not update.", ws: with(begun, owner, conditions(says(lastApplyFailed), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: incomplete},
+		"TakenOver":    {reason: "It takes over what others have created, and this reconcile may not update.", ws: with(begun, taken, conditions(says("Not observed yet: see Synced"), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: "The plan has changes: see Drifted"},
+		"Drifted":      {reason: "A later creation was withdrawn, something else has created a part, and this reconcile may not update.", ws: with(begun, created, conditions(xpv2.Creating(), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: "The plan has changes: see Drifted"},
 		"Failed":       {reason: "The creation failed, and nothing is left in the state.", ws: with(begun, planned, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonCreating},
 		"HalfWay":      {reason: "The creation failed, and has left something in the state.", ws: with(begun, owner, planned, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable},
 		"NotObserved":  {reason: "This instance serves it now, and could not observe it.", ws: with(conditions(notServed, xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable},
