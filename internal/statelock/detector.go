@@ -139,6 +139,11 @@ func (e LockedError) Error() string {
 		remedy += ", or, if the backend is kubernetes and the state was never made, remove the holder from the Lease with that ID with kubectl"
 	}
 
+	// All that Terraform shows of the lock in an http backend is its ID.
+	if e.Lock == (terraform.Lock{ID: e.Lock.ID}) {
+		return fmt.Sprintf("the state is locked (lock ID %s): it is left alone, because %s. If nothing holds it any more, %s", e.Lock.ID, e.Why, remedy)
+	}
+
 	created := e.Lock.Created
 	if since, err := e.Lock.Since(); err == nil {
 		created = since.UTC().Format(time.RFC3339)

@@ -65,6 +65,23 @@ func LockOf(err error) (l Lock, ok bool) {
 	return l, ok
 }
 
+// holder matches what the http backend says about the lock that it has found.
+var holder = regexp.MustCompile(`HTTP remote state already locked:\s+ID=(\S+)`)
+
+// HolderOf returns the ID of the lock that made IsLocked(err) true, if the http backend says so. The lock information
+// of Terraform is there that of the lock that it wanted.
+func HolderOf(err error) (id string) {
+	anyError(err, func(_ *Error, d Diagnostic) bool {
+		if m := holder.FindStringSubmatch(d.Detail); m != nil && d.locked() {
+			id = m[1]
+		}
+
+		return id != ""
+	})
+
+	return id
+}
+
 func (d Diagnostic) locked() bool {
 	// A resource may show the text of another CLI that it runs.
 	if d.rank() != rankNothing {

@@ -224,6 +224,11 @@ func TestUnlock(t *testing.T) {
 		if !ok || !IsLocked(err) {
 			t.Fatalf("want the state to be locked, got %v", err)
 		}
+
+		if got := HolderOf(err); got != id {
+			t.Errorf("ID of the lock in the words of the backend: want %s, got %q", id, got)
+		}
+
 		// With this backend, Terraform reports the lock that it wanted instead.
 		if c.Product == OpenTofu {
 			since, err := l.Since()

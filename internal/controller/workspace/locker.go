@@ -50,7 +50,16 @@ func (lk *locker) retryAfterUnlock(ctx context.Context, ws workspace.Workspace, 
 	err := lk.recordRun(ctx, ws, lockFree, run)
 
 	l, ok := terraform.LockOf(err)
-	if !ok || lk.Locks.IsOwnAttempt(l, start) {
+	if !ok {
+		return err
+	}
+
+	if lk.Locks.IsOwnAttempt(l, start) {
+		// The words of the CLI have the ID of another attempt each time, which would be another Event.
+		if id := terraform.HolderOf(err); id != "" {
+			return statelock.LockedError{Err: err, Lock: terraform.Lock{ID: id}, Why: "the CLI does not say who holds it"}
+		}
+
 		return err
 	}
 

@@ -109,6 +109,26 @@ func TestLocking(t *testing.T) {
 				}
 			},
 		},
+		"RefusedByID": {
+			reason: "Terraform and the http backend name the ID of the existing lock, beside the lock that the CLI wanted. Each attempt has the same error.",
+			do: func(t *testing.T, e *external) {
+				t.Helper()
+
+				const want = "the state is locked (lock ID 7): it is left alone, because the CLI does not say who holds it. If nothing holds it any more, remove it with the command force-unlock of the CLI and the same backend"
+
+				err := e.planner.locks.withLock(t.Context(), with(), func() error {
+					own := lockedBy("root@"+host, time.Now())
+					if e := (&terraform.Error{}); errors.As(own, &e) {
+						e.Diagnostics[0].Detail = "Error message: HTTP remote state already locked:\nID=7\n" + e.Diagnostics[0].Detail
+					}
+
+					return own
+				})
+				if err == nil || err.Error() != want || !terraform.IsLocked(err) {
+					t.Errorf("want %q, got %v", want, err)
+				}
+			},
+		},
 	}
 
 	for name, tc := range cases {
