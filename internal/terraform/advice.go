@@ -51,6 +51,16 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`(?:please call the "force-unlock" command to unlock the state manually|You may have to force-unlock this state in order to use it again)`), "remove the lock where the state is stored, if the provider does not do so"},
 	{regexp.MustCompile(`Running "` + eitherCLI + ` apply" again at this point will create a forked state, making it harder to recover\. To retry writing this state, use the following command: ` + eitherCLI + ` state push errored\.tfstate`), "The provider saves this file before the next plan"},
 	{regexp.MustCompile(`You can create a new workspace with the "workspace new" command`), "Set the annotation crossplane.io/external-name to another name"},
+	{
+		regexp.MustCompile(`(workspace \S+ not found) (?:For security, |The configured "remote" backend ).*please check the (?:permissions of the provided|rights for the used) token`),
+		`$1: set the annotation crossplane.io/external-name to the workspace of the block ("default" for a backend "remote" with name, and without the prefix), or check the rights of the token`,
+	},
+	{regexp.MustCompile(`The workspace defined using the environment variable "TF_WORKSPACE" is not consistent with the workspace "name" in the configuration\..*$`), "Set the annotation crossplane.io/external-name to the workspace that the block names"},
+	{
+		regexp.MustCompile(`Use the "` + eitherCLI + ` workspace" command to create and select a new workspace\. If the backend already contains existing workspaces, you may need to update the backend configuration`),
+		"Create one there, and set the annotation crossplane.io/external-name to its name, without the prefix of the block. If there are some, correct the block",
+	},
+	{regexp.MustCompile(`(?:Terraform|OpenTofu) failed to find workspace "[^"]*" (?:in organization|with the tags) .*$`), "$0 Set the annotation crossplane.io/external-name to the workspace that the block selects"},
 	{regexp.MustCompile(` To see which modules are currently depending on \S+, run the following command: ` + eitherCLI + ` providers`), ""},
 	{regexp.MustCompile(`or use "` + eitherCLI + ` apply" to create a new remote object`), "or remove the import block to create a new remote object"},
 	{regexp.MustCompile(` If you wish to automatically generate config for this resource, use the -generate-config-out option within ` + eitherCLI + ` plan\. Otherwise, make sure`), " Make sure"},

@@ -172,6 +172,30 @@ func TestAdvice(t *testing.T) {
 			cli:  "failed to respond to the plugin.(*GRPCProvider).ApplyResourceChange call. The plugin logs may contain more details.",
 			here: "failed to respond to the plugin.(*GRPCProvider).ApplyResourceChange call. It crashed or was killed, for example because the container of the provider has too little memory.",
 		},
+		"CloudName": {
+			cli:  "error starting operation: workspace ws not found\n\nFor security, Terraform Cloud returns '404 Not Found' responses for resources\nfor resources that a user doesn't have access to, in addition to resources that\ndo not exist. If the resource does exist, please check the permissions of the provided token.",
+			here: `error starting operation: workspace ws not found: set the annotation crossplane.io/external-name to the workspace of the block ("default" for a backend "remote" with name, and without the prefix), or check the rights of the token.`,
+		},
+		"RemoteName": {
+			cli:  "error starting operation: workspace ws not found\n\nThe configured \"remote\" backend returns '404 Not Found' errors for resources\nthat do not exist, as well as for resources that a user doesn't have access\nto. If the resource does exist, please check the rights for the used token",
+			here: `error starting operation: workspace ws not found: set the annotation crossplane.io/external-name to the workspace of the block ("default" for a backend "remote" with name, and without the prefix), or check the rights of the token`,
+		},
+		"CloudNameOfTofu": {
+			cli:  "The workspace defined using the environment variable \"TF_WORKSPACE\" is not consistent with the workspace \"name\" in the configuration.\n\nThe 'workspaces' block configures how OpenTofu CLI maps its workspaces",
+			here: `Set the annotation crossplane.io/external-name to the workspace that the block names`,
+		},
+		"CloudNoWorkspace": {
+			cli:  "No existing workspaces.\n\nUse the \"tofu workspace\" command to create and select a new workspace.\nIf the backend already contains existing workspaces, you may need to update\nthe backend configuration.",
+			here: "No existing workspaces. Create one there, and set the annotation crossplane.io/external-name to its name, without the prefix of the block. If there are some, correct the block.",
+		},
+		"CloudOtherWorkspace": {
+			cli:  `Terraform failed to find workspace "ws" in organization o.`,
+			here: `Terraform failed to find workspace "ws" in organization o. Set the annotation crossplane.io/external-name to the workspace that the block selects`,
+		},
+		"CloudOtherTags": {
+			cli:  "OpenTofu failed to find workspace \"ws\" with the tags specified in your configuration:\n[a, b]",
+			here: `OpenTofu failed to find workspace "ws" with the tags specified in your configuration: [a, b] Set the annotation crossplane.io/external-name to the workspace that the block selects`,
+		},
 		"None": {cli: "Use terraform_remote_state.", here: "Use terraform_remote_state."},
 	}
 	for name, tc := range cases {
