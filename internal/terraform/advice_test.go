@@ -196,6 +196,14 @@ func TestAdvice(t *testing.T) {
 			cli:  "OpenTofu failed to find workspace \"ws\" with the tags specified in your configuration:\n[a, b]",
 			here: `OpenTofu failed to find workspace "ws" with the tags specified in your configuration: [a, b] Set the annotation crossplane.io/external-name to the workspace that the block selects`,
 		},
+		"CloudBackendFile": {
+			cli:  "The -backend-config=... command line option is only for state backends, and is not applicable to Terraform Cloud-based configurations.\n\nTo change the set of workspaces associated with this configuration, edit the Cloud configuration block in the root module.",
+			here: "spec.backendFile of the ProviderConfig, and -backend-config in spec.forProvider.initArgs, are only for a backend block: remove them",
+		},
+		"CloudBackendFileOfTofu": {
+			cli:  "The -backend-config=... command line option is only for state backends, and is not applicable to cloud backend-based configurations.\n\nTo change the set of workspaces associated with this configuration, edit the Cloud configuration block in the root module.",
+			here: "spec.backendFile of the ProviderConfig, and -backend-config in spec.forProvider.initArgs, are only for a backend block: remove them",
+		},
 		"None": {cli: "Use terraform_remote_state.", here: "Use terraform_remote_state."},
 	}
 	for name, tc := range cases {
