@@ -37,9 +37,8 @@ func TestRequests(t *testing.T) {
 		"PATCH workspaces/status":   1, // The claim. Its answer is what is reconciled.
 		"POST providerconfigusages": 1,
 		"POST events":               1, // What was created.
-		"PUT workspaces":            1, // External name, finalizer, and that creation begins.
+		"PATCH workspaces":          2, // External name, finalizer, and that creation begins; that it has succeeded.
 		"PUT workspaces/status":     2, // That creation begins, and its result.
-		"PATCH workspaces":          1, // That creation has succeeded.
 	}
 
 	eventually(t, func() error {
@@ -73,7 +72,7 @@ func TestRequests(t *testing.T) {
 		"DELETE leases":         1,
 		"DELETE secrets":        1,
 		"POST events":           1, // What was destroyed.
-		"PUT workspaces":        1, // Without the finalizer.
+		"PATCH workspaces":      1, // Without the finalizer.
 	}
 
 	eventually(t, func() error {
