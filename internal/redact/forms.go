@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // maxAligned is the length of the longest secret that is searched for inside text that was
@@ -185,6 +187,11 @@ func (s *Secrets) secret(text string) {
 
 	if whole := bare(text); whole != text {
 		s.spaced = append(s.spaced, whole)
+	}
+
+	// The CLI composes the characters of all strings.
+	if composed := norm.NFC.String(text); composed != text {
+		s.secret(composed)
 	}
 
 	s.know(text)

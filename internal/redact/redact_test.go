@@ -50,6 +50,12 @@ func TestText(t *testing.T) {
 			text:     "cannot clone https://you:hunter33@example.org",
 			want:     "cannot clone (sensitive)",
 		},
+		"Composed": {
+			reason:   "The CLI composes the characters of a string.",
+			contents: []string{"password = \"Re\u0301sume\u0301\""},
+			text:     "R\u00e9sum\u00e9 and Re\u0301sume\u0301 and R%C3%A9sum%C3%A9",
+			want:     "(sensitive) and (sensitive) and (sensitive)",
+		},
 		"Quoted": {
 			reason:   "So is each string in it, in HCL and in JSON.",
 			contents: []string{`password = "hunter22"`, `{"token":"abc\"def"}`},
