@@ -5,6 +5,7 @@
 package runner
 
 import (
+	"context"
 	"os"
 	"path"
 	"path/filepath"
@@ -73,6 +74,24 @@ func (r *Runner) stateUsesVariables() bool {
 	}
 
 	return r.initUsesVariables(names)
+}
+
+// useState calls run in a directory that is initialized, with the arguments of a run that uses the state.
+func (r *Runner) useState(ctx context.Context, run func(args ...string) error) error {
+	return r.withInit(ctx, func() error { return r.withVariables(run) })
+}
+
+// withVariables calls run with the arguments of a run that uses the state. OpenTofu needs variables in more places
+// than stateUsesVariables reads, such as modules of modules and for_each of a provider. Then it calls run again.
+func (r *Runner) withVariables(run func(args ...string) error) error {
+	args := r.args(toUseState)
+
+	err := run(args...)
+	if all := r.args(toPlan); terraform.NeedsVariables(err) && len(args) < len(all) {
+		return run(all...)
+	}
+
+	return err
 }
 
 // savedPlanEnv returns the environment of an apply of a saved plan. If the run takes variables, those in

@@ -348,3 +348,59 @@ output "o" { value = module.m.o }
 		})
 	}
 }
+
+// TestVariablesOfState ensures that runs that use the state get variables that OpenTofu evaluates with the module.
+func TestVariablesOfState(t *testing.T) {
+	t.Parallel()
+
+	tofu, ok := program.CLIs(t)["tofu"]
+	if !ok {
+		t.Skip("no tofu")
+	}
+
+	cli, err := terraform.Find(t.Context(), tofu, terraform.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cases := map[string]string{
+		"Constant":       "variable \"x\" {\n  type  = string\n  const = true\n}\nresource \"terraform_data\" \"a\" {\n  input = var.x\n}\n",
+		"ModuleOfModule": "variable \"x\" { type = string }\nmodule \"c\" {\n  source = \"./c\"\n  src    = var.x\n}\nresource \"terraform_data\" \"a\" {}\n",
+		"ForEach":        "variable \"x\" { type = string }\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([var.x])\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[var.x]\n}\n",
+	}
+
+	for name, main := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			address := t.TempDir()
+			filesystem.Write(t, address, filesystem.Files{
+				"main.tf": main, "c/main.tf": "variable \"src\" { type = string }\nmodule \"d\" { source = var.src }\n", "c/d/main.tf": "",
+			})
+
+			r := newPlace(t).stubbed(t, firstUID, remote(address), func(s *subject) {
+				s.Vars = []commonv1beta1.Var{{Key: "x", Value: "./d"}}
+			})
+			r.CLI = cli
+
+			pl, err := r.Plan(t.Context(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if _, err := r.ReadPlan(t.Context(), pl); err != nil {
+				t.Errorf("ReadPlan(): %v", err)
+			}
+
+			if _, err := r.Apply(t.Context(), pl, nil, nil); err != nil {
+				t.Fatal(err)
+			}
+
+			if st, err := r.State(t.Context()); err != nil || st.Managed != 1 {
+				t.Errorf("State(): want one resource, got %+v, %v", st, err)
+			}
+
+			expectError(t, "the deletion", "", errors.Join(callDestroy(t.Context(), r), callDeleteWorkspace(t.Context(), r)))
+		})
+	}
+}

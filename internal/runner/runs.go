@@ -96,7 +96,15 @@ func (r *Runner) ignoredEnv() terraform.Warnings {
 
 // ReadPlan reads a plan that is saved.
 func (r *Runner) ReadPlan(ctx context.Context, p *terraform.Plan) (*terraform.Reading, error) {
-	return r.CLI.ReadPlan(ctx, *r.run, p.File, r.args(toUseState)...)
+	var reading *terraform.Reading
+
+	err := r.withVariables(func(args ...string) (err error) {
+		reading, err = r.CLI.ReadPlan(ctx, *r.run, p.File, args...)
+
+		return err
+	})
+
+	return reading, err
 }
 
 // CLIVersion returns the product and the version of the CLI.
@@ -231,7 +239,13 @@ func (r *Runner) checkImports(ctx context.Context) error {
 		return err
 	}
 
-	found, err := r.CLI.ListState(ctx, *r.run, r.args(toUseState)...)
+	var found []string
+
+	err = r.withVariables(func(args ...string) (err error) {
+		found, err = r.CLI.ListState(ctx, *r.run, args...)
+
+		return err
+	})
 	if err != nil {
 		return errors.Wrap(err, "cannot read state")
 	}
@@ -250,8 +264,8 @@ func (r *Runner) checkImports(ctx context.Context) error {
 func (r *Runner) State(ctx context.Context) (*terraform.State, error) {
 	var st *terraform.State
 
-	err := r.withInit(ctx, func() (err error) {
-		st, err = r.CLI.PullState(ctx, *r.run, r.args(toUseState)...)
+	err := r.useState(ctx, func(args ...string) (err error) {
+		st, err = r.CLI.PullState(ctx, *r.run, args...)
 
 		return errors.Wrap(err, "cannot read state")
 	})
@@ -261,14 +275,14 @@ func (r *Runner) State(ctx context.Context) (*terraform.State, error) {
 
 // Unlock removes the lock of the supplied ID from the state.
 func (r *Runner) Unlock(ctx context.Context, id string) error {
-	return r.withInit(ctx, func() error {
-		return errors.Wrapf(r.CLI.Unlock(ctx, *r.run, id, r.args(toUseState)...), "cannot remove lock %s", id)
+	return r.useState(ctx, func(args ...string) error {
+		return errors.Wrapf(r.CLI.Unlock(ctx, *r.run, id, args...), "cannot remove lock %s", id)
 	})
 }
 
 // DeleteWorkspace deletes the Terraform workspace, which must be empty.
 func (r *Runner) DeleteWorkspace(ctx context.Context) error {
-	return r.withInit(ctx, func() error {
-		return errors.Wrap(r.CLI.DeleteWorkspace(ctx, *r.run, r.args(toUseState)...), "cannot delete Terraform workspace")
+	return r.useState(ctx, func(args ...string) error {
+		return errors.Wrap(r.CLI.DeleteWorkspace(ctx, *r.run, args...), "cannot delete Terraform workspace")
 	})
 }

@@ -208,8 +208,8 @@ func (r *Runner) initUnsaved(ctx context.Context, o terraform.InitOptions) error
 
 // PushState saves the state at the supplied path, and removes it there.
 func (r *Runner) PushState(ctx context.Context, path string) error {
-	err := r.withInit(ctx, func() error {
-		return errors.Wrap(r.CLI.PushState(ctx, *r.run, path, r.args(toUseState)...), "cannot save state")
+	err := r.useState(ctx, func(args ...string) error {
+		return errors.Wrap(r.CLI.PushState(ctx, *r.run, path, args...), "cannot save state")
 	})
 	if terraform.HasOtherEncryption(err) {
 		err = r.pushEncrypted(ctx, path)
@@ -232,8 +232,8 @@ func (r *Runner) pushEncrypted(ctx context.Context, path string) error {
 
 	var raw []byte
 
-	err := r.withInit(ctx, func() (err error) {
-		raw, err = r.CLI.PullRawState(ctx, *r.run, r.args(toUseState)...)
+	err := r.useState(ctx, func(args ...string) (err error) {
+		raw, err = r.CLI.PullRawState(ctx, *r.run, args...)
 
 		return errors.Wrap(err, "cannot decrypt the state")
 	})
@@ -244,7 +244,7 @@ func (r *Runner) pushEncrypted(ctx context.Context, path string) error {
 		return err
 	}
 
-	return r.withInit(ctx, func() error {
-		return errors.Wrap(r.CLI.PushRawState(ctx, *r.run, raw, r.args(toUseState)...), "cannot save state")
+	return r.useState(ctx, func(args ...string) error {
+		return errors.Wrap(r.CLI.PushRawState(ctx, *r.run, raw, args...), "cannot save state")
 	})
 }

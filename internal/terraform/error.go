@@ -178,6 +178,14 @@ func NeedsStateInit(err error) bool {
 	})
 }
 
+// NeedsVariables reports whether OpenTofu needs the values of variables for a run that evaluates only a part of the
+// module: for the sources of modules and for_each of providers, for example.
+func NeedsVariables(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool {
+		return d.says("Unable to compute static value", "Failed to request input from user for variable")
+	})
+}
+
 // IsBackendChange reports whether err is the refusal to initialize a directory that has another backend, or none
 // yet, because the state there would be left behind.
 func IsBackendChange(err error) bool {
