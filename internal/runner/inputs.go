@@ -298,6 +298,10 @@ func refusedArg(word string, plans bool) (name, remedy string) {
 		return name, "it would write a state without a check whose it is. Copy the state by hand, with its lineage (state pull, state push), and use -reconfigure instead until the Workspace is Synced"
 	case "force": // Of "workspace delete" and "state push".
 		return name, "remove it: it deletes or replaces a state that has resources"
+	case "generate-config-out":
+		if plans {
+			return name, "the generated file is lost with the directory, and then what was imported would be destroyed. Write the resource block into the module"
+		}
 	case "replace":
 		if plans {
 			return name, "each poll would plan to replace the resource again. To replace it once, change a value in its lifecycle.replace_triggered_by"

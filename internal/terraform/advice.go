@@ -33,6 +33,10 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		regexp.MustCompile(`If you wish to attempt automatic migration of the state, use "` + eitherCLI + ` init -migrate-state"\. If you wish to store the current configuration with no changes to the state, use "` + eitherCLI + ` init -reconfigure"`),
 		`Restore the old backend, in the ProviderConfig or the module. Or copy the state to the new one, and set spec.forProvider.initArgs to ["-reconfigure"] until the Workspace is Synced`,
 	},
+	{ // Init has run before, so that init itself is not the remedy.
+		regexp.MustCompile(`(Reason: .*?) The "backend" is the interface that \S+ uses to store state,.*$`),
+		"$1: init has used another one. Remove -backend=false from spec.forProvider.initArgs, and set variables in the backend block in spec.forProvider.vars, varmap, varFiles or env TF_VAR_..., not in planArgs",
+	},
 	{regexp.MustCompile(`Can't ask approval for state migration when interactive input is disabled\.|Error asking for state migration action: input is disabled`), "init does not copy the state to the new backend"},
 	{regexp.MustCompile(`^(?:If non-interactive operation is desired, consider adding the "-force-copy" option\. Otherwise, p|P)lease remove the "-input=false" option and try again\.$`), ""},
 	{regexp.MustCompile(`Run the following command to generate a token for (\S+): ` + eitherCLI + ` login\S*(?: \S+)?`), "Set a token for $1 in a file .terraformrc in spec.credentials of the ProviderConfig"},

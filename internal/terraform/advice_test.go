@@ -72,6 +72,10 @@ func TestAdvice(t *testing.T) {
 			cli:  "which may require migrating existing state.\n\nIf you wish to attempt automatic migration of the state, use \"terraform init -migrate-state\".\nIf you wish to store the current configuration with no changes to the state, use \"terraform init -reconfigure\".",
 			here: `which may require migrating existing state. Restore the old backend, in the ProviderConfig or the module. Or copy the state to the new one, and set spec.forProvider.initArgs to ["-reconfigure"] until the Workspace is Synced.`,
 		},
+		"BackendOfInit": {
+			cli:  "Reason: Backend configuration block has changed\n\nThe \"backend\" is the interface that OpenTofu uses to store state,\nperform operations, etc. If this message is showing up, it means that the\nOpenTofu configuration you're using is using a custom configuration for\nthe OpenTofu backend.\n\nPlease run \"tofu init\" with either the \"-reconfigure\" or \"-migrate-state\" flags to\nuse the current configuration.\n\nIf the change reason above is incorrect, please verify your configuration\nhasn't changed and try again.",
+			here: "Reason: Backend configuration block has changed: init has used another one. Remove -backend=false from spec.forProvider.initArgs, and set variables in the backend block in spec.forProvider.vars, varmap, varFiles or env TF_VAR_..., not in planArgs",
+		},
 		"Login": {
 			cli:  "Run the following command to generate a token for app.terraform.io:\n    terraform login",
 			here: "Set a token for app.terraform.io in a file .terraformrc in spec.credentials of the ProviderConfig",

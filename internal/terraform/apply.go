@@ -72,11 +72,11 @@ func onlyHow(args []string) bool {
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 
-	for _, name := range []string{"auto-approve", "compact-warnings", "concise", "input", "json", "lock", "no-color", "show-sensitive"} {
+	for _, name := range []string{"auto-approve", "compact-warnings", "concise", "consolidate-errors", "consolidate-warnings", "input", "json", "lock", "no-color", "show-sensitive"} {
 		flags.BoolFunc(name, "", accept)
 	}
 
-	for _, name := range []string{"lock-timeout", "parallelism"} {
+	for _, name := range []string{"deprecation", "lock-timeout", "parallelism"} {
 		flags.Func(name, "", accept)
 	}
 

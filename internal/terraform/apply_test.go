@@ -27,6 +27,7 @@ func TestAppliesSavedPlan(t *testing.T) {
 	}{
 		"None":           {reason: "no arguments", want: true},
 		"How":            {reason: "arguments about the way of applying do not change the plan", args: []string{"-parallelism=3", "--lock-timeout=3s", "-lock=false", "-no-color", "-compact-warnings", "-input=false"}, want: true},
+		"Shows":          {reason: "arguments about what is printed do not change the plan", args: []string{"-consolidate-warnings=false", "-consolidate-errors", "-deprecation=module:none"}, want: true},
 		"ValueApart":     {reason: "a value may be an argument of its own", args: []string{"-parallelism", "3", "-no-color"}, want: true},
 		"ValueMissing":   {reason: "it would take the plan file for its value", args: []string{"-no-color", "-parallelism"}},
 		"Variable":       {reason: "refused by the CLI", args: []string{"-var=x=1"}},

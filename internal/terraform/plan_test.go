@@ -485,6 +485,10 @@ plan {
 			t.Errorf("want no state of an encrypted plan, got %+v", p.Prior)
 		}
 
+		if _, err := c.ReadPlan(t.Context(), ws, p.File); !errors.Is(err, ErrPlanEncrypted) {
+			t.Errorf("ReadPlan: want ErrPlanEncrypted, got %v", err)
+		}
+
 		if _, err := c.Apply(t.Context(), ws, ApplyOptions{PlanFile: p.File}); err != nil {
 			t.Errorf("apply: %v", err)
 		}

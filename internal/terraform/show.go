@@ -33,7 +33,10 @@ type Reading struct {
 	Text []byte
 }
 
-// ReadPlan reads a saved plan. args are further arguments.
+// ErrPlanEncrypted says that only the CLI can read the file of a plan.
+var ErrPlanEncrypted = errors.New("cannot read the plan: its file is encrypted")
+
+// ReadPlan reads a saved plan. args are further arguments. It returns ErrPlanEncrypted if the file is encrypted.
 func (c *CLI) ReadPlan(ctx context.Context, ws Workspace, file string, args ...string) (*Reading, error) {
 	show := func(format string) command {
 		return command{op: opShow, args: slices.Concat([]string{opShow, format}, args, []string{file}), inWorkspace: true}
@@ -45,7 +48,9 @@ func (c *CLI) ReadPlan(ctx context.Context, ws Workspace, file string, args ...s
 	}
 
 	sources, err := planSources(file)
-	if err != nil {
+	if errors.Is(err, zip.ErrFormat) {
+		return nil, ErrPlanEncrypted
+	} else if err != nil {
 		return nil, fmt.Errorf("cannot read the plan: %w", err)
 	}
 

@@ -151,7 +151,26 @@ resource "terraform_data" "password" {
 	})
 }
 
-// TestUnstablePlan has a plan that nobody can approve, and a Secret that something else has made in the place of a plan.
+// encryptedPlans is a module whose state is not encrypted.
+const encryptedPlans = `
+terraform {
+  encryption {
+    key_provider "pbkdf2" "k" {
+      passphrase = "correct-horse-battery-staple"
+    }
+    method "aes_gcm" "m" {
+      keys = key_provider.pbkdf2.k
+    }
+    plan {
+      method = method.aes_gcm.m
+    }
+  }
+}
+
+output "a" { value = 1 }
+`
+
+// TestUnstablePlan has plans that nobody can approve, and a Secret that something else has made in the place of a plan.
 func TestUnstablePlan(t *testing.T) {
 	t.Parallel()
 
@@ -160,6 +179,9 @@ func TestUnstablePlan(t *testing.T) {
 
 	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`resource "terraform_data" "time" { input = plantimestamp() }`), withApproval(commonv1beta1.ApprovalAlways), polledOften)
 	expectCondition(t, c, ws, awaitingApproval, corev1.ConditionTrue, "This plan differs each time it is made, for example because of plantimestamp(): it cannot be approved. ")
+
+	encrypted := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(encryptedPlans), withApproval(commonv1beta1.ApprovalAlways))
+	expectCondition(t, c, encrypted, awaitingApproval, corev1.ConditionTrue, "the module encrypts plans, ", "Remove plan from its block encryption")
 
 	other := newWorkspace(namespacedScope, ns, withConfig(cfg), withModule(`output "a" { value = 1 }`), withApproval(commonv1beta1.ApprovalAlways))
 	c.create(t, other)

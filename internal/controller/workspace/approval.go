@@ -121,6 +121,10 @@ func (a *approver) approval(ctx context.Context, ws workspace.Workspace, p *terr
 	}
 
 	ap, err := a.readPlan(ctx, ws, p)
+	if errors.Is(err, terraform.ErrPlanEncrypted) {
+		return notSaved("the module encrypts plans, so that two of them cannot be compared. Remove plan from its block encryption"), nil
+	}
+
 	if err != nil || ap.waits == nil {
 		return ap, errors.Wrap(err, "cannot ask for the approval of the plan")
 	}
