@@ -42,11 +42,6 @@ func TestGitCredentials(t *testing.T) {
 			creds:    "http://other:x@example.org\nhttp://me:s3cr3t-p4ss@" + s.host() + "\n",
 			operator: true,
 		},
-		"WindowsLines": {
-			reason: "An editor of Windows may have written the file.",
-			repo:   "private",
-			creds:  "http://other:x@example.org\r\nhttp://me:s3cr3t-p4ss@" + s.host() + "\r\n",
-		},
 		"Address": {
 			reason:   "Credentials may be in the address.",
 			login:    "me:s3cr3t-p4ss@",

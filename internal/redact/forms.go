@@ -49,8 +49,8 @@ var (
 	object  = regexp.MustCompile(`^[\x{feff}\s]*\{\s*"`)
 	keyword = regexp.MustCompile(`[A-Za-z]{6,}`)
 
-	// userinfo matches the password in a URL.
-	userinfo = regexp.MustCompile(`//[^/\s:@]*:([^@\s]+)@`)
+	// userinfo matches the password in a URL, or a token in the place of the user. Names of users are shorter.
+	userinfo = regexp.MustCompile(`//(?:[^/\s:@]*:([^@\s]+)|([^/\s:@]{20,}))@`)
 )
 
 // learn adds the forms of all contents.
@@ -133,10 +133,11 @@ func (s *Secrets) content(text string) {
 		}
 
 		for _, m := range userinfo.FindAllStringSubmatch(line, -1) {
-			s.secret(m[1])
+			secret := cmp.Or(m[1], m[2])
+			s.secret(secret)
 
-			if password, err := url.PathUnescape(m[1]); err == nil {
-				s.secret(password)
+			if unescaped, err := url.PathUnescape(secret); err == nil {
+				s.secret(unescaped)
 			}
 		}
 	}

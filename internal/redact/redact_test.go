@@ -50,6 +50,12 @@ func TestText(t *testing.T) {
 			text:     "cannot clone https://you:hunter33@example.org",
 			want:     "cannot clone (sensitive)",
 		},
+		"TokenOfURL": {
+			reason:   "A token may be in the place of the user.",
+			contents: []string{"https://ghp_abcdefghijklmnopqrstuvwx@example.org\nhttps://git@example.org"},
+			text:     "ghp_abcdefghijklmnopqrstuvwx is refused by example.org for git",
+			want:     "(sensitive) is refused by example.org for git",
+		},
 		"Composed": {
 			reason:   "The CLI composes the characters of a string.",
 			contents: []string{"password = \"Re\u0301sume\u0301\""},

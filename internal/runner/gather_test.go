@@ -54,6 +54,16 @@ func TestGather(t *testing.T) {
 			reason: "Their names say what they are for.", change: credentials("creds", cliConfigFile, gitCredentialsFile),
 			want: want{Files: map[string]workdir.File{"main.tf": plain("# module"), "creds": hidden(secret), cliConfigFile: hidden(secret), gitCredentialsFile: hidden(secret)}, GitCredentials: secret, Redacted: true},
 		},
+		"GitCredentialsOfWindows": {
+			reason: "Git reads other line ends as part of a host.",
+			change: func(s *subject) {
+				s.credentials = map[string][]byte{gitCredentialsFile: []byte("https://me:" + secret + "@a\r\nhttps://b@c\r\n")}
+			},
+			want: want{
+				Files:          map[string]workdir.File{"main.tf": plain("# module"), gitCredentialsFile: hidden("https://me:" + secret + "@a\nhttps://b@c\n")},
+				GitCredentials: "https://me:" + secret + "@a\nhttps://b@c\n", Redacted: true,
+			},
+		},
 		"PluginCache": {
 			reason: "It can be disabled. Without a setting it is used.", change: func(s *subject) { s.config.PluginCache = new(false) },
 			want: want{Files: map[string]workdir.File{"main.tf": plain("# module")}, NoPluginCache: true},

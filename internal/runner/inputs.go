@@ -81,6 +81,11 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 			return nil, errors.Errorf("cannot use the filename %q in spec.credentials of the ProviderConfig: the provider writes spec.forProvider.module to this file", name)
 		}
 
+		// Git would read the first character of a line end of Windows as a part of the host.
+		if name == gitCredentialsFile {
+			data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+		}
+
 		secrets = append(secrets, secretsIn(name, data)...)
 		in.config[name] = workdir.File{Data: data, Secret: true}
 		in.origins[name] = origin{field: `spec.credentials of the ProviderConfig, filename "` + name + `"`, lines: true}

@@ -5,7 +5,6 @@
 package fetch
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 
@@ -64,9 +63,7 @@ const credentialHelper = "[credential]\n\thelper =\n\thelper = \"store --file=\\
 // UseGitCredentials makes git, in the environment of the fetch, use the credentials of the request and
 // no others.
 func (r Request) UseGitCredentials() error {
-	// Git would read the first character of a line end of Windows as a part of the host.
-	credentials := bytes.ReplaceAll(r.GitCredentials, []byte("\r\n"), []byte("\n"))
-	if err := os.WriteFile(filepath.Join(r.Dir, credentialsFile), credentials, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.Dir, credentialsFile), r.GitCredentials, 0o600); err != nil {
 		return err
 	}
 
