@@ -104,6 +104,10 @@ func TestAdvice(t *testing.T) {
 			cli:  "Run the following command to verify that no other changes are pending:\n    tofu plan\n\t\nNote that",
 			here: "Remove it from spec.forProvider.planArgs and applyArgs when the changes are made Note that",
 		},
+		"Port": {
+			cli:  "dial tcp: lookup registry.example.org on [::1]:53: read udp [::1]:49972->[::1]:53: read: connection refused; read udp 10.0.0.7:43805->10.0.0.10:53: i/o timeout",
+			here: "dial tcp: lookup registry.example.org on [::1]:53: read udp [::1]->[::1]:53: read: connection refused; read udp 10.0.0.7->10.0.0.10:53: i/o timeout",
+		},
 		"Lock": {
 			cli:  "Please resolve the issue above and try\nagain. For most commands, you can disable locking with the \"-lock=false\"\nflag, but this is not recommended.",
 			here: "Please resolve the issue above and try again.",

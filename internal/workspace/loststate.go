@@ -76,6 +76,9 @@ func lost(had commonv1beta1.StateSummary, found Found) string {
 	case had.Lineage == "" && found.Empty:
 		// Some backends make a new state when they are read.
 		return "is empty: expected " + describeState(had)
+	case had.Lineage != "" && found.Lineage != had.Lineage && found.Empty:
+		// So it is if the state was deleted, and if the backend is another one.
+		return fmt.Sprintf("is empty, and is another one: expected %s, found lineage %s", describeState(had), found.Lineage)
 	case had.Lineage != "" && found.Lineage != had.Lineage:
 		return fmt.Sprintf("is another one: expected %s, found %s", describeState(had), describeState(found.StateSummary))
 	case found.Serial < had.Serial:

@@ -68,7 +68,7 @@ func TestLost(t *testing.T) {
 			reason: "Some backends make a new state when they are read.",
 			had:    had,
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x"}, Empty: true},
-			want:   "is another one: expected lineage l (serial 3, 2 resources), found lineage x (serial 0, 0 resources)",
+			want:   "is empty, and is another one: expected lineage l (serial 3, 2 resources), found lineage x",
 		},
 		"OldCopy": {
 			reason: "A backup does not have the resources that were created later.",
