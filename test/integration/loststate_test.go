@@ -6,6 +6,7 @@ package integration
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -147,6 +148,43 @@ func TestLostState(t *testing.T) {
 		c.remove(t, stateSecret(ws, ns, suffix))
 		c.annotate(t, ws, requestedAt, "fifth")
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, acceptLostState+"="+lineage)
+	})
+
+	// docs/how-to/backup.md: "state push -force" of a copy from before the last apply may give it the serial of the
+	// current state, or a later one than the status has. A Workspace that only observes shows what would be created again.
+	t.Run("ForcedCopy", func(t *testing.T) {
+		t.Parallel()
+
+		e := newEvidence(t)
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`resource "terraform_data" "first" {}`))
+		expectReady(t, c, ws)
+		c.annotate(t, ws, requestedAt, "first")
+		expectHandled(t, c, ws, "first")
+
+		backup := stateSecret(ws, ns, suffix)
+		c.get(t, backup)
+
+		c.changeModule(t, ws, `resource "terraform_data" "first" {}`+"\n"+strings.Replace(moduleFile(t, "evidence.tf"), `type = string`, fmt.Sprintf(`default = %q`, string(e)), 1))
+		expectDone(t, e, "created")
+		expectReady(t, c, ws)
+
+		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
+		expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
+
+		c.patch(t, stateSecret(ws, ns, suffix), map[string]any{"data": map[string][]byte{"tfstate": withNextSerial(t, backup.Data["tfstate"])}})
+		c.changePolicies(t, ws, policyObserve())
+		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "")
+
+		eventually(t, func() error {
+			c.get(t, ws)
+
+			if p := ws.GetObservation().Plan; p == nil || p.Add != 1 {
+				return errors.Errorf("want a plan to create one resource in the status, got %+v", p)
+			}
+
+			return nil
+		})
+		expectDone(t, e, "created")
 	})
 
 	t.Run("Observed", func(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -42,6 +44,33 @@ func (c *cluster) readState(t *testing.T, secret *corev1.Secret) storedState {
 	}
 
 	return s
+}
+
+// withNextSerial returns a state of the kubernetes backend as "state push -force" stores it.
+func withNextSerial(t *testing.T, data []byte) []byte {
+	t.Helper()
+
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatalf("cannot read state: %v", err)
+	}
+
+	state := map[string]any{}
+	if err := json.NewDecoder(z).Decode(&state); err != nil {
+		t.Fatalf("cannot read state: %v", err)
+	}
+
+	serial, _ := state["serial"].(float64)
+	state["serial"] = serial + 1
+
+	b := &bytes.Buffer{}
+	w := gzip.NewWriter(b)
+
+	if err := errors.Join(json.NewEncoder(w).Encode(state), w.Close()); err != nil {
+		t.Fatalf("cannot write state: %v", err)
+	}
+
+	return b.Bytes()
 }
 
 // expectChangedOnce fails the test unless there was exactly one change of the state since it
