@@ -8,6 +8,8 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
@@ -41,9 +43,12 @@ func Remembered(ws Workspace) commonv1beta1.StateSummary {
 func Lost(ws Workspace, found Found) (reason, loss string) {
 	own, had := ws.GetOwnership(), Remembered(ws)
 
-	// Its creation began on another disk, and the end of the creation was not recorded: the state
-	// on that disk may have resources.
-	if found.OtherDisk && own.CreationStarted != nil && own.CreationSucceeded == nil {
+	// Its creation began on another disk, or in another place, and the end of the creation was not recorded: the state
+	// there may have resources. In another place, an apply that has failed there is no reason to keep a wrong backend: the
+	// annotations of the managed reconciler tell whether its end is known. They count only beside the status: see Owns.
+	// A backend that makes no state before the first apply has no lineage: nothing tells its places apart.
+	elsewhere := found.OtherDisk || had.Lineage != "" && found.Lineage != had.Lineage && meta.ExternalCreateIncomplete(ws)
+	if elsewhere && own.CreationStarted != nil && own.CreationSucceeded == nil {
 		had.Resources = max(had.Resources, 1)
 	}
 

@@ -15,6 +15,11 @@ import (
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 )
 
+// pending is a creation whose end the managed reconciler has not recorded.
+func pending() option {
+	return func(ws *namespacedv1beta1.Workspace) { meta.SetExternalCreatePending(ws, epoch()) }
+}
+
 func TestLost(t *testing.T) {
 	t.Parallel()
 
@@ -141,6 +146,31 @@ func TestLost(t *testing.T) {
 			opts:   []option{began(0)},
 			found:  Found{OtherDisk: true},
 			want:   "is gone: expected lineage l (serial 7, 1 resource), found none",
+		},
+		"BegunElsewhere": {
+			reason: "The apply was killed, and then the name or the backend was changed.",
+			had:    &commonv1beta1.StateSummary{Lineage: "l", Serial: 1},
+			opts:   []option{began(0), pending()},
+			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x", Serial: 1}, Empty: true},
+			want:   "is empty, and is another one: expected lineage l (serial 1, 1 resource), found lineage x",
+		},
+		"BegunHere": {
+			reason: "The state shows how far the creation got.",
+			had:    &commonv1beta1.StateSummary{Lineage: "l", Serial: 1},
+			opts:   []option{began(0), pending()},
+			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "l", Serial: 1}, Empty: true},
+		},
+		"FailedElsewhere": {
+			reason: "The apply has failed, and the state says that nothing was created. A wrong backend can be corrected.",
+			had:    &commonv1beta1.StateSummary{Lineage: "l", Serial: 1},
+			opts:   []option{began(0)},
+			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x", Serial: 1}, Empty: true},
+		},
+		"CreatedElsewhere": {
+			reason: "The creation succeeded, and what is known of the state has no resources.",
+			had:    &commonv1beta1.StateSummary{Lineage: "l", Serial: 1},
+			opts:   []option{began(0), succeeded(), pending()},
+			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x", Serial: 1}, Empty: true},
 		},
 		"DestroyedThere": {
 			reason: "The creation succeeded there, and destroyed resources are no longer there.",

@@ -14,6 +14,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -171,6 +172,40 @@ func TestLostFirstApply(t *testing.T) {
 	c.annotate(t, ws, acceptLostState, "unknown")
 	expectReady(t, c, ws)
 	expectDone(t, e, "created", "created")
+}
+
+// TestRenamedFirstApply kills an instance during the first apply of a Workspace, and gives the Workspace another
+// external name before the next instance starts. A first apply that has failed is no reason to keep a name.
+func TestRenamedFirstApply(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	a := startInstance(t, c, withShard(shard), withShortLease())
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "renamed"))
+
+	failed := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`
+resource "terraform_data" "failed" {
+  lifecycle {
+    precondition {
+      condition     = timestamp() == "never" || terraform.workspace == "renamed"
+      error_message = "It is another workspace."
+    }
+  }
+}
+`))
+	expectCondition(t, c, failed, xpv2.TypeSynced, corev1.ConditionFalse, "It is another workspace")
+	c.annotate(t, failed, meta.AnnotationKeyExternalName, "renamed")
+	expectReady(t, c, failed)
+
+	ws, e := c.createGated(t, namespacedScope, ns, inShard(shard), withConfig(cfg))
+	a.kill(t)
+	e.write(t, "gate", "")
+	c.annotate(t, ws, meta.AnnotationKeyExternalName, "another")
+
+	startInstance(t, c, withShard(shard), withRoot(a.root), withShortLease())
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is empty, and is another one", acceptLostState+"=")
+	expectDone(t, e, "created")
 }
 
 // TestNothingCreated fails to create anything on a disk. Nothing is lost when the disk is
