@@ -49,6 +49,8 @@ var (
 	object  = regexp.MustCompile(`^[\x{feff}\s]*\{\s*"`)
 	keyword = regexp.MustCompile(`[A-Za-z]{6,}`)
 
+	unescapeTemplate = strings.NewReplacer("$${", "${", "%%{", "%{")
+
 	// userinfo matches the password in a URL, or a token in the place of the user. Names of users are shorter.
 	userinfo = regexp.MustCompile(`//(?:[^/\s:@]*:([^@\s]+)|([^/\s:@]{20,}))@`)
 )
@@ -190,9 +192,11 @@ func (s *Secrets) secret(text string) {
 		s.spaced = append(s.spaced, whole)
 	}
 
-	// The CLI composes the characters of all strings.
-	if composed := norm.NFC.String(text); composed != text {
-		s.secret(composed)
+	// The CLI composes the characters of all strings, and reads an escaped template sign of HCL, also in a heredoc.
+	for _, read := range []string{norm.NFC.String(text), unescapeTemplate.Replace(text)} {
+		if read != text {
+			s.secret(read)
+		}
 	}
 
 	s.know(text)

@@ -56,6 +56,12 @@ func TestText(t *testing.T) {
 			text:     "ghp_abcdefghijklmnopqrstuvwx is refused by example.org for git",
 			want:     "(sensitive) is refused by example.org for git",
 		},
+		"TemplateSign": {
+			reason:   "A template sign is escaped in HCL, also in a heredoc.",
+			contents: []string{"password = \"open$${sesame}gate\"\ntext = <<E\nhunter%%{ two }\nE\n"},
+			text:     "open${sesame}gate or hunter%{ two }",
+			want:     "(sensitive) or (sensitive)",
+		},
 		"Composed": {
 			reason:   "The CLI composes the characters of a string.",
 			contents: []string{"password = \"Re\u0301sume\u0301\""},
