@@ -76,6 +76,13 @@ func TestGather(t *testing.T) {
 			reason: "One from a Secret is.", change: func(s *subject) { s.Env = []commonv1beta1.EnvVar{{Name: "A", SecretKeyReference: ref}} },
 			want: want{Files: map[string]workdir.File{"main.tf": plain("# module")}, Env: []string{"A=" + secret}, Redacted: true},
 		},
+		"SecretArguments": {
+			reason: "The CLI prints one of them.",
+			change: func(s *subject) {
+				s.Env = []commonv1beta1.EnvVar{{Name: "TF_CLI_ARGS_plan", SecretKeyReference: &commonv1beta1.KeyReference{Namespace: "ns", Name: "arguments", Key: "k"}}}
+			},
+			want: want{Files: map[string]workdir.File{"main.tf": plain("# module")}, Env: []string{"TF_CLI_ARGS_plan=-no-color -var " + secret}, Redacted: true},
+		},
 		"VarFile": {
 			reason: "Its text may be shown. The file is removed like all others with values.",
 			change: func(s *subject) { variables(s); s.VarFiles = s.VarFiles[:1] },

@@ -142,6 +142,13 @@ func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets []
 			ref := v.SecretKeyReference
 			data, err = values.Secret(ctx, ref.Namespace, ref.Name, ref.Key)
 			secrets = append(secrets, data)
+
+			// The CLI prints a single argument if it refuses it.
+			if strings.HasPrefix(v.Name, "TF_CLI_ARGS") {
+				for _, word := range environ.Words(string(data)) {
+					secrets = append(secrets, []byte(word))
+				}
+			}
 		}
 
 		if err == nil {

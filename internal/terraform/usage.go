@@ -12,6 +12,7 @@ import (
 // The ways in which the CLIs refuse the arguments of a command. The init of Terraform 1.5 only prints its usage.
 const (
 	badFlag      = "Failed to parse command-line flags"
+	badVar       = "Invalid -var option"
 	tooManyWords = "Too many command line arguments"
 )
 
@@ -32,7 +33,7 @@ func refusedArguments(op string, ds []Diagnostic, stderr string) (Diagnostic, bo
 		return Diagnostic{File: field, Summary: "Refused argument", Detail: why}, true
 	}
 
-	if i := slices.IndexFunc(ds, func(d Diagnostic) bool { return d.Summary == badFlag }); i >= 0 {
+	if i := slices.IndexFunc(ds, func(d Diagnostic) bool { return d.Summary == badFlag || d.Summary == badVar }); i >= 0 {
 		return refused(ds[i].Detail)
 	}
 

@@ -79,6 +79,11 @@ func TestRefusedArguments(t *testing.T) {
 			}
 		}
 
+		err := commands["plan"](t, c, newWorkspace(t, map[string]string{"main.tf": ""}), "-var", "foo")
+		if err == nil || !strings.HasPrefix(err.Error(), `spec.forProvider.planArgs or spec.forProvider.env TF_CLI_ARGS: Refused argument: The given -var option "foo" is not correctly specified`) {
+			t.Errorf("-var foo: want the argument and its field, got %v", err)
+		}
+
 		ws := newWorkspace(t, map[string]string{"main.tf": ""})
 		ws.Env = append(ws.Env, "TF_CLI_ARGS=-foo")
 

@@ -152,7 +152,7 @@ func (d *destroyer) destroy(ctx context.Context, ws workspace.Workspace) (mine b
 
 		return true, d.forgetState(ctx, ws)
 	case broken != nil:
-		return false, broken
+		return false, brokenModuleError{broken}
 	default:
 		return true, d.destroyState(ctx, ws, state)
 	}

@@ -475,6 +475,10 @@ func TestWithWayOut(t *testing.T) {
 			reason: "The module may be that of others.", ws: with(), err: errors.Errorf("%w: a.b. Use another CLI", runner.ErrWouldImport),
 			want: runner.ErrWouldImport.Error() + ": a.b. Use another CLI" + leave + byDeletion,
 		},
+		"Broken": {
+			reason: "A part of the module may be gone.", ws: with(), err: brokenModuleError{other},
+			want: "no such region" + leave + byDeletion,
+		},
 		"Unreadable": {
 			reason: "The state may be damaged.", ws: with(), err: &terraform.Error{Op: "state pull", Diagnostics: []terraform.Diagnostic{{Summary: "Error loading the state: unexpected EOF"}}},
 			want: "state pull ended with " + leave + byDeletion,

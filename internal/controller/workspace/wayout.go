@@ -43,12 +43,17 @@ func (d *destroyer) withWayOut(ws workspace.Workspace, err error) error {
 		"To delete the Workspace and leave the infrastructure and its state behind, %s", err, howToOrphan(ws))
 }
 
+// A brokenModuleError says that a module is broken, or cannot be fetched, whose resources are to be destroyed.
+type brokenModuleError struct{ error }
+
+func (e brokenModuleError) Unwrap() error { return e.error }
+
 // orLeaveBehind adds to an error that prevents a deletion how to delete the Workspace nevertheless, if the error will
 // not pass by itself: something is missing that the specification refers to, the state cannot be read or is in
-// another backend, or the module does not let a resource be destroyed, or would have more of them destroyed.
+// another backend, the module is broken, or it does not let a resource be destroyed, or would have more of them destroyed.
 func orLeaveBehind(ws workspace.Workspace, err error) error {
 	if !kerrors.IsNotFound(err) && !terraform.CannotLoadState(err) && !terraform.IsBackendChange(err) && !terraform.IsPrevented(err) &&
-		!errors.Is(err, runner.ErrWouldImport) {
+		!errors.Is(err, runner.ErrWouldImport) && !errors.As(err, &brokenModuleError{}) {
 		return err
 	}
 
