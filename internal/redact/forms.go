@@ -49,7 +49,8 @@ var (
 	object  = regexp.MustCompile(`^[\x{feff}\s]*\{\s*"`)
 	keyword = regexp.MustCompile(`[A-Za-z]{6,}`)
 
-	unescapeTemplate = strings.NewReplacer("$${", "${", "%%{", "%{")
+	// escapedSign matches an escaped template sign of HCL.
+	escapedSign = regexp.MustCompile(`([$%])[$%]\{`)
 
 	// userinfo matches the password in a URL, or a token in the place of the user. Names of users are shorter.
 	userinfo = regexp.MustCompile(`//(?:[^/\s:@]*:([^@\s]+)|([^/\s:@]{20,}))@`)
@@ -193,7 +194,7 @@ func (s *Secrets) secret(text string) {
 	}
 
 	// The CLI composes the characters of all strings, and reads an escaped template sign of HCL, also in a heredoc.
-	for _, read := range []string{norm.NFC.String(text), unescapeTemplate.Replace(text)} {
+	for _, read := range []string{norm.NFC.String(text), escapedSign.ReplaceAllString(text, "$1{")} {
 		if read != text {
 			s.secret(read)
 		}
