@@ -145,6 +145,21 @@ func TestGitErrors(t *testing.T) {
 			address: web + "/repo?ref=main//sub",
 			want:    `the repository has no branch, tag or commit "main//sub": write //DIRECTORY before the "?"`,
 		},
+		"HeadInRef": {
+			reason:  "go-getter takes the name of a branch.",
+			address: web + "/repo?ref=refs/heads/none",
+			want:    `the repository has no branch, tag or commit "refs/heads/none": write it without refs/heads/`,
+		},
+		"PathAfterColon": {
+			reason:  "The form of scp is no URL.",
+			address: "git::ssh://git@example.org:org/repo.git//m?ref=v1.0.0",
+			want:    `it is not a valid URL. What follows "HOST:" is the number of a port: write ssh://git@HOST/PATH, or git@HOST:PATH without ssh://`,
+		},
+		"OneSlash": {
+			reason:  "A directory follows two.",
+			address: web + "/none.git/sub",
+			want:    "Write //DIRECTORY after .git",
+		},
 		"PlusInRef": {
 			reason:  "In a query, a plus is a space.",
 			address: web + "/repo?ref=v1.0.0+build.7",

@@ -440,7 +440,7 @@ func TestHTTPCredentials(t *testing.T) {
 		"NoURL": {
 			reason:  "Nor are credentials in an invalid address.",
 			address: "http://us3r-s3cr3t:wr0ng/s3cr3t%zz@127.0.0.1:1/m.zip",
-			want:    `cannot fetch module "http://127.0.0.1:1/m.zip": it is neither a URL nor an absolute path`,
+			want:    `cannot fetch module "http://127.0.0.1:1/m.zip": it is not a valid URL. `,
 		},
 	}
 

@@ -83,6 +83,11 @@ type pathDetector struct {
 
 // Detect refuses relative paths, because they have no base.
 func (d *pathDetector) Detect(src, pwd string) (string, bool, error) {
+	// What a URL says after a colon may be a part of a password: the message does not show it.
+	if strings.Contains(src, "://") {
+		return "", true, errors.New(`it is not a valid URL. What follows "HOST:" is the number of a port: write ssh://git@HOST/PATH, or git@HOST:PATH without ssh://. Write % as %25`)
+	}
+
 	if src != "" && !filepath.IsAbs(src) {
 		return "", true, errors.New("it is neither a URL nor an absolute path. To use a module of a registry, call it from an inline module")
 	}

@@ -111,6 +111,8 @@ func refAdvice(ref string) string {
 		return `: write //DIRECTORY before the "?"`
 	case strings.Contains(ref, " "):
 		return ": write + as %2B"
+	case strings.HasPrefix(ref, "refs/heads/"):
+		return ": write it without refs/heads/"
 	}
 
 	return ""
@@ -248,7 +250,12 @@ func listRefs(ctx context.Context, address string, patterns ...string) (string, 
 
 	refs, err := git.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return "", fmt.Errorf("git ls-remote: %s: %s", exit.ProcessState, stderr.String())
+		remedy := ""
+		if strings.Contains(address, ".git/") {
+			remedy = ". Write //DIRECTORY after .git"
+		}
+
+		return "", fmt.Errorf("git ls-remote: %s: %s%s", exit.ProcessState, strings.TrimSpace(stderr.String()), remedy)
 	}
 
 	if err != nil {
