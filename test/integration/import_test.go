@@ -103,4 +103,18 @@ output "id" {
 	expectReady(t, c, ws)
 	expectOutputs(t, c, ws, map[string]string{"id": `"there-before"`})
 	expectEvent(t, c, ws, "CreatedExternalResource", "import terraform_data.found")
+
+	c.changeModule(t, ws, `
+moved {
+  from = terraform_data.found
+  to   = terraform_data.kept
+}
+
+resource "terraform_data" "kept" {}
+
+output "id" {
+  value = terraform_data.kept.id
+}
+`)
+	expectEvent(t, c, ws, "UpdatedExternalResource", "0 added, 0 changed, 0 destroyed: move terraform_data.kept")
 }

@@ -72,12 +72,7 @@ func (a *applier) Create(ctx context.Context, ws workspace.Workspace) (managed.E
 		return managed.ExternalCreation{}, a.failed(ws, err)
 	}
 
-	done := a.done
-	if s := summarize(a.plan); s != nil && len(s.ResourceChanges) > 0 {
-		done += ": " + strings.Join(s.ResourceChanges, ", ")
-	}
-
-	a.recorder.Event(ws, event.Normal(reasonCreated, done))
+	a.recorder.Event(ws, event.Normal(reasonCreated, a.applied()))
 
 	details, err := a.reportApplied(ctx, ws, o)
 
@@ -194,7 +189,7 @@ func (a *applier) Update(ctx context.Context, ws workspace.Workspace) (managed.E
 		return managed.ExternalUpdate{}, a.failed(ws, err)
 	}
 
-	a.recorder.Event(ws, event.Normal(reasonUpdated, a.done))
+	a.recorder.Event(ws, event.Normal(reasonUpdated, a.applied()))
 
 	if drift {
 		a.Metrics.Drifted(driftCorrected)
@@ -203,6 +198,17 @@ func (a *applier) Update(ctx context.Context, ws workspace.Workspace) (managed.E
 	details, err := a.reportApplied(ctx, ws, o)
 
 	return managed.ExternalUpdate{ConnectionDetails: details}, err
+}
+
+// applied describes an apply that succeeded. The numbers of the CLI do not count what it has imported, moved or
+// removed from the state.
+func (a *applier) applied() string {
+	s := summarize(a.plan)
+	if s == nil || len(s.ResourceChanges) == 0 {
+		return a.done
+	}
+
+	return a.done + ": " + strings.Join(s.ResourceChanges, ", ")
 }
 
 // reportApplied reports what was applied, and returns the connection details to publish.
