@@ -88,10 +88,11 @@ func lost(had commonv1beta1.StateSummary, found Found) string {
 		return fmt.Sprintf("is another one: expected %s, found %s", describeState(had), describeState(found.StateSummary))
 	case found.Serial < had.Serial:
 		return fmt.Sprintf("is an old copy: expected serial %d or later of lineage %s, found serial %d", had.Serial, had.Lineage, found.Serial)
-	// After an apply, the status has the serial from before it, and the number of resources from after
-	// it. If these numbers differ, the apply has raised the serial.
-	case found.Lineage == had.Lineage && found.Serial == had.Serial && found.Resources != had.Resources:
-		return fmt.Sprintf("is an old copy: expected %s and a serial after %d of lineage %s, found %d", Resources(had.Resources), had.Serial, had.Lineage, found.Resources)
+	// An apply that adds resources raises the serial, and so does "state push" with a copy from before that apply. The status
+	// may also have the serial from before an apply, with the number of resources from after it. A copy with more resources
+	// than remembered does no harm: a plan finds that they do not exist.
+	case found.Lineage == had.Lineage && found.Serial == had.Serial && found.Resources < had.Resources:
+		return fmt.Sprintf("is an old copy: expected %s at serial %d or later of lineage %s, found %s at serial %d", Resources(had.Resources), had.Serial, had.Lineage, Resources(found.Resources), found.Serial)
 	default:
 		return ""
 	}

@@ -85,19 +85,18 @@ func TestLost(t *testing.T) {
 			reason: "The apply that changed the number of resources has raised the serial, which was not read since.",
 			had:    &commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 2},
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1}},
-			want:   "is an old copy: expected 2 resources and a serial after 3 of lineage l, found 1",
+			want:   "is an old copy: expected 2 resources at serial 3 or later of lineage l, found 1 resource at serial 3",
 		},
-		"OldCopyMore": {
-			reason: "The same is true of an apply that destroyed resources.",
+		"MoreResources": {
+			reason: "What an apply has destroyed is not created again.",
 			had:    &commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 2},
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 3}},
-			want:   "is an old copy: expected 2 resources and a serial after 3 of lineage l, found 3",
 		},
 		"OldCopyEmpty": {
 			reason: "Some backends make an empty state, with a lineage, before the first apply.",
 			had:    had,
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "l", Serial: 3}, Empty: true},
-			want:   "is an old copy: expected 2 resources and a serial after 3 of lineage l, found 0",
+			want:   "is an old copy: expected 2 resources at serial 3 or later of lineage l, found 0 resources at serial 3",
 		},
 		"NeverSeenGone": {
 			reason: "It was created, but never read since.",

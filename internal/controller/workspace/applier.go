@@ -307,8 +307,15 @@ func (a *applier) begin(ws workspace.Workspace, p *terraform.Plan) error {
 func (a *applier) observeApplied(ctx context.Context, applied *terraform.Applied) (schedule.Observation, error) {
 	prior := a.plan.Prior
 	state := summarizeState(prior)
+	added := applied.Add + applied.Import - applied.Destroy - applied.Forget
 	// The next observation corrects the rest.
-	state.Resources = max(state.Resources+applied.Add+applied.Import-applied.Destroy-applied.Forget, 0)
+	state.Resources = max(state.Resources+added, 0)
+
+	// Another number of resources is another state, with a later serial. So an old copy is noticed even if "state push"
+	// has raised its serial. That number is not certain if some of them were gone, or the apply has made its own plan.
+	if added > 0 && state.Lineage != "" && len(a.plan.Drift) == 0 && a.cli.WhyNewPlan() == "" {
+		state.Serial++
+	}
 
 	o := schedule.Observation{Source: a.cli.Source(), Exists: true, UpToDate: true, Outputs: applied.Outputs, State: &state}
 

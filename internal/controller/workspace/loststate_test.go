@@ -149,10 +149,12 @@ func TestApplied(t *testing.T) {
 	t.Parallel()
 
 	cases := map[string]struct {
-		reason string
-		before terraform.State
-		did    terraform.Summary
-		want   commonv1beta1.StateSummary
+		reason  string
+		before  terraform.State
+		drift   []string
+		remakes bool
+		did     terraform.Summary
+		want    commonv1beta1.StateSummary
 	}{
 		"First": {
 			reason: "There was no state before.",
@@ -160,10 +162,30 @@ func TestApplied(t *testing.T) {
 			want:   commonv1beta1.StateSummary{Resources: 3},
 		},
 		"Changed": {
-			reason: "The lineage stays, and the serial has grown to an unknown value.",
+			reason: "The lineage stays, and the serial may have grown to an unknown value.",
 			before: terraform.State{Lineage: "l", Serial: 3, Managed: 2},
 			did:    terraform.Summary{Add: 1, Change: 1, Destroy: 2},
 			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1},
+		},
+		"Added": {
+			reason: "With a resource more, the serial has grown by one at least.",
+			before: terraform.State{Lineage: "l", Serial: 3, Managed: 2},
+			did:    terraform.Summary{Add: 2, Destroy: 1},
+			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 4, Resources: 3},
+		},
+		"AddedAgain": {
+			reason: "The state counts a resource that was deleted outside of Terraform, so that nothing is known.",
+			before: terraform.State{Lineage: "l", Serial: 3, Managed: 2},
+			drift:  []string{"a.b"},
+			did:    terraform.Summary{Add: 1},
+			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 3},
+		},
+		"OwnPlan": {
+			reason:  "A plan that the apply has made may have had another drift.",
+			before:  terraform.State{Lineage: "l", Serial: 3, Managed: 2},
+			remakes: true,
+			did:     terraform.Summary{Add: 1},
+			want:    commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 3},
 		},
 		"Forgotten": {
 			reason: "What is removed from the state only is not in it either.",
@@ -184,7 +206,8 @@ func TestApplied(t *testing.T) {
 			t.Parallel()
 
 			r := newAttempt(t, with())
-			r.applier.plan = &terraform.Plan{Prior: &tc.before}
+			r.applier.plan = &terraform.Plan{Prior: &tc.before, Drift: tc.drift}
+			r.runner.remakes = tc.remakes
 
 			got, err := r.observeApplied(t.Context(), &terraform.Applied{Summary: tc.did, Outputs: map[string]terraform.Output{}})
 			if err != nil {
