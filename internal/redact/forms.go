@@ -52,8 +52,8 @@ var (
 	// escapedSign matches an escaped template sign of HCL.
 	escapedSign = regexp.MustCompile(`([$%])[$%]\{`)
 
-	// userinfo matches the password in a URL, or a token in the place of the user. Names of users are shorter.
-	userinfo = regexp.MustCompile(`//(?:[^/\s:@]*:([^@\s]+)|([^/\s:@]{20,}))@`)
+	// userinfo matches the password in a URL, and a token in the place of the user. Names of users are shorter.
+	userinfo = regexp.MustCompile(`//(?:([^/\s:@]{20,})|[^/\s:@]*)(?::([^@\s]*))?@`)
 )
 
 // learn adds the forms of all contents.
@@ -136,11 +136,12 @@ func (s *Secrets) content(text string) {
 		}
 
 		for _, m := range userinfo.FindAllStringSubmatch(line, -1) {
-			secret := cmp.Or(m[1], m[2])
-			s.secret(secret)
+			for _, secret := range m[1:] {
+				s.secret(secret)
 
-			if unescaped, err := url.PathUnescape(secret); err == nil {
-				s.secret(unescaped)
+				if unescaped, err := url.PathUnescape(secret); err == nil {
+					s.secret(unescaped)
+				}
 			}
 		}
 	}
@@ -182,22 +183,24 @@ func (s *Secrets) strings(text string) {
 	}
 }
 
-// secret adds a text in all of its forms.
+// secret adds a text, as it is written and as the CLI reads it, in all of its forms.
 func (s *Secrets) secret(text string) {
 	text = strings.TrimSpace(text)
+	// The CLI composes the characters of all strings, and reads an escaped template sign of HCL once, also in a heredoc.
+	composed := norm.NFC.String(text)
+
+	for _, read := range distinct([]string{text, composed, escapedSign.ReplaceAllString(text, "$1{"), escapedSign.ReplaceAllString(composed, "$1{")}) {
+		s.allForms(read)
+	}
+}
+
+func (s *Secrets) allForms(text string) {
 	if len(bare(text)) < MinLength {
 		return
 	}
 
 	if whole := bare(text); whole != text {
 		s.spaced = append(s.spaced, whole)
-	}
-
-	// The CLI composes the characters of all strings, and reads an escaped template sign of HCL, also in a heredoc.
-	for _, read := range []string{norm.NFC.String(text), escapedSign.ReplaceAllString(text, "$1{")} {
-		if read != text {
-			s.secret(read)
-		}
 	}
 
 	s.know(text)

@@ -110,6 +110,12 @@ func TestText(t *testing.T) {
 			text:     "bad line MIIEvQIBADAN in the key",
 			want:     "bad line (sensitive) in the key",
 		},
+		"TokenAsUser": {
+			reason:   "A token may be in the place of the user, with or without a word for the password.",
+			contents: []string{"https://ghp_0123456789abcdefghij:x-oauth-basic@example.org\nhttps://t0k3n-0123456789abcdef:@example.org\n"},
+			text:     "ghp_0123456789abcdefghij and t0k3n-0123456789abcdef",
+			want:     "(sensitive) and (sensitive)",
+		},
 		"Template": {
 			reason:   "The CLI escapes template syntax.",
 			contents: []string{`hunter${22}%{x}`},
@@ -314,6 +320,7 @@ func TestMemory(t *testing.T) {
 		"Spaces": lines("a %05d\n"),
 		"Quoted": lines("p=\"<%06d\"\n"),
 		"Long":   strings.Repeat("A", 1<<17) + "B",
+		"Signs":  strings.Repeat("$", 1<<17) + "{B",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -82,12 +82,13 @@ func (r *Runner) useState(ctx context.Context, run func(args ...string) error) e
 }
 
 // withVariables calls run with the arguments of a run that uses the state. OpenTofu needs variables in more places
-// than stateUsesVariables reads, such as modules of modules and for_each of a provider. Then it calls run again.
+// than stateUsesVariables reads, such as modules of modules and for_each of a provider. Then it calls run again: without a
+// value or with the default of a variable, it fails there in many ways.
 func (r *Runner) withVariables(run func(args ...string) error) error {
 	args := r.args(toUseState)
 
 	err := run(args...)
-	if all := r.args(toPlan); terraform.NeedsVariables(err) && len(args) < len(all) {
+	if all := r.args(toPlan); terraform.MayNeedVariables(err) && len(args) < len(all) && r.CLI.Since(terraform.OpenTofu, "1.8.0") {
 		return run(all...)
 	}
 

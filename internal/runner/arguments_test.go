@@ -366,6 +366,8 @@ func TestVariablesOfState(t *testing.T) {
 	cases := map[string]string{
 		"Constant":       "variable \"x\" {\n  type  = string\n  const = true\n}\nresource \"terraform_data\" \"a\" {\n  input = var.x\n}\n",
 		"ModuleOfModule": "variable \"x\" { type = string }\nmodule \"c\" {\n  source = \"./c\"\n  src    = var.x\n}\nresource \"terraform_data\" \"a\" {}\n",
+		"Default":        "variable \"x\" { default = \"./e\" }\nmodule \"c\" {\n  source = \"./c\"\n  src    = var.x\n}\nresource \"terraform_data\" \"a\" {}\n",
+		"EmptyDefault":   "variable \"x\" { default = \"\" }\nmodule \"c\" {\n  source = \"./c\"\n  src    = var.x\n}\nresource \"terraform_data\" \"a\" {}\n",
 		"ForEach":        "variable \"x\" { type = string }\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([var.x])\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[var.x]\n}\n",
 	}
 
@@ -375,7 +377,7 @@ func TestVariablesOfState(t *testing.T) {
 
 			address := t.TempDir()
 			filesystem.Write(t, address, filesystem.Files{
-				"main.tf": main, "c/main.tf": "variable \"src\" { type = string }\nmodule \"d\" { source = var.src }\n", "c/d/main.tf": "",
+				"main.tf": main, "c/main.tf": "variable \"src\" { type = string }\nmodule \"d\" { source = var.src }\n", "c/d/main.tf": "", "c/e/main.tf": "",
 			})
 
 			r := newPlace(t).stubbed(t, firstUID, remote(address), func(s *subject) {

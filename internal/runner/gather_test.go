@@ -81,7 +81,7 @@ func TestGather(t *testing.T) {
 			change: func(s *subject) {
 				s.Env = []commonv1beta1.EnvVar{{Name: "TF_CLI_ARGS_plan", SecretKeyReference: &commonv1beta1.KeyReference{Namespace: "ns", Name: "arguments", Key: "k"}}}
 			},
-			want: want{Files: map[string]workdir.File{"main.tf": plain("# module")}, Env: []string{"TF_CLI_ARGS_plan=-no-color -var " + secret}, Redacted: true},
+			want: want{Files: map[string]workdir.File{"main.tf": plain("# module")}, Env: []string{"TF_CLI_ARGS_plan=-no-color -var=a=" + secret}, Redacted: true},
 		},
 		"VarFile": {
 			reason: "Its text may be shown. The file is removed like all others with values.",
@@ -184,14 +184,14 @@ func TestGatherErrors(t *testing.T) {
 			},
 		},
 		"LargeEnv": {
-			reason: "Its values would not fit into memory.", err: `cannot resolve variables: environment variable "A": all values together`,
+			reason: "Its values would not fit into memory.", err: `cannot resolve variables: spec.forProvider.env A: all values together`,
 			change: func(s *subject) {
 				ref := &commonv1beta1.KeyReference{Namespace: "ns", Name: "large", Key: "k"}
 				s.Env = slices.Repeat([]commonv1beta1.EnvVar{{Name: "A", SecretKeyReference: ref}}, 100)
 			},
 		},
 		"LargeVarFiles": {
-			reason: "Those of files would not, either.", incomplete: "cannot resolve variables: varFiles[81]: all values together have more than 8.0 MiB",
+			reason: "Those of files would not, either.", incomplete: "cannot resolve variables: spec.forProvider.varFiles[81]: all values together have more than 8.0 MiB",
 			change: func(s *subject) {
 				ref := &commonv1beta1.KeyReference{Namespace: "ns", Name: "large", Key: "k"}
 				s.VarFiles = slices.Repeat([]commonv1beta1.VarFile{{Source: commonv1beta1.VarFileSourceSecretKey, SecretKeyReference: ref}}, 100)
@@ -206,21 +206,21 @@ func TestGatherErrors(t *testing.T) {
 			change: environment("A=B", "c"),
 		},
 		"NULInEnvName": {reason: "No process can have it.", err: `"A\x00" is not the name`, change: environment("A\x00", "c")},
-		"NULInEnv":     {reason: "No process can have it.", err: `environment variable "A": its value contains a NUL byte`, change: environment("A", "\x00")},
-		"LongEnv":      {reason: "No process can have it.", err: `environment variable "A": its value has 131070 bytes: an environment variable can have 131070`, change: environment("A", strings.Repeat("x", 131070))},
+		"NULInEnv":     {reason: "No process can have it.", err: `spec.forProvider.env A: its value contains a NUL byte`, change: environment("A", "\x00")},
+		"LongEnv":      {reason: "No process can have it.", err: `spec.forProvider.env A: its value has 131070 bytes: an environment variable can have 131070`, change: environment("A", strings.Repeat("x", 131070))},
 		"UTF16": {
-			reason: "The CLI would say that it is no token.", incomplete: "cannot resolve variables: varFiles[0] (Secret ns/utf16, key k): the file contains NUL bytes",
+			reason: "The CLI would say that it is no token.", incomplete: "cannot resolve variables: spec.forProvider.varFiles[0] (Secret ns/utf16, key k): the file contains NUL bytes",
 			change: secretVarFile("utf16", commonv1beta1.FileFormatHCL),
 		},
 		"Latin1": {
-			reason: "In JSON, the CLI would replace the characters.", incomplete: "cannot resolve variables: varFiles[0] (Secret ns/latin1, key k): the file is not UTF-8",
+			reason: "In JSON, the CLI would replace the characters.", incomplete: "cannot resolve variables: spec.forProvider.varFiles[0] (Secret ns/latin1, key k): the file is not UTF-8",
 			change: secretVarFile("latin1", commonv1beta1.FileFormatJSON),
 		},
 		"JSONAsHCL": {
-			reason: "The CLI would not say what is wrong.", incomplete: "cannot resolve variables: varFiles[0] (Secret ns/json, key k): the file begins like JSON: set format to JSON",
+			reason: "The CLI would not say what is wrong.", incomplete: "cannot resolve variables: spec.forProvider.varFiles[0] (Secret ns/json, key k): the file begins like JSON: set format to JSON",
 			change: secretVarFile("json", commonv1beta1.FileFormatHCL),
 		},
-		"VarFile": {reason: "Some commands do not need it.", change: missingVariables, incomplete: "cannot resolve variables: varFiles[0]"},
+		"VarFile": {reason: "Some commands do not need it.", change: missingVariables, incomplete: "cannot resolve variables: spec.forProvider.varFiles[0]"},
 	}
 
 	for name, tc := range cases {

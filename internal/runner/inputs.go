@@ -147,6 +147,12 @@ func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets []
 			if strings.HasPrefix(v.Name, "TF_CLI_ARGS") {
 				for _, word := range environ.Words(string(data)) {
 					secrets = append(secrets, []byte(word))
+
+					// So does a program with the value, as in -var=NAME=VALUE.
+					for range 2 {
+						_, word, _ = strings.Cut(word, "=")
+						secrets = append(secrets, []byte(word))
+					}
 				}
 			}
 		}
@@ -156,7 +162,7 @@ func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets []
 		}
 
 		if err != nil {
-			return nil, errors.Wrapf(err, "environment variable %q", v.Name)
+			return nil, errors.Wrapf(err, "spec.forProvider.env %s", v.Name)
 		}
 
 		in.env = append(in.env, v.Name+"="+string(data))
@@ -182,7 +188,7 @@ func (in *Inputs) addVarFiles(ctx context.Context, values *keyref.Reader) (secre
 	for i, f := range in.parameters.VarFiles {
 		data, from, err := readVarFile(ctx, values, f)
 		if err != nil {
-			return nil, errors.Wrapf(err, "varFiles[%d]", i)
+			return nil, errors.Wrapf(err, "spec.forProvider.varFiles[%d]", i)
 		}
 
 		// The CLI refuses a byte order mark in JSON.
@@ -190,7 +196,7 @@ func (in *Inputs) addVarFiles(ctx context.Context, values *keyref.Reader) (secre
 		isJSON := ptr.Deref(f.Format, commonv1beta1.FileFormatHCL) == commonv1beta1.FileFormatJSON
 
 		if err := checkVarFile(data, isJSON); err != nil {
-			return nil, errors.Wrapf(err, "varFiles[%d] (%s)", i, from)
+			return nil, errors.Wrapf(err, "spec.forProvider.varFiles[%d] (%s)", i, from)
 		}
 
 		add(data, isJSON,
@@ -305,7 +311,7 @@ func refusedArg(word string, plans bool) (name, remedy string) {
 	switch name {
 	case "state", "state-out", "backup":
 		// The CLI uses path for the Terraform workspace "default" only.
-		return name, `configure workspace_dir in a backend "local" instead`
+		return name, `configure workspace_dir in a backend "local" instead, or path if the external name is "default"`
 	case "migrate-state", "force-copy":
 		return name, "it would write a state without a check whose it is. Copy the state by hand, with its lineage (state pull, state push), and use -reconfigure instead until the Workspace is Synced"
 	case "force": // Of "workspace delete" and "state push".

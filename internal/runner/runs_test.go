@@ -159,7 +159,7 @@ func TestRuns(t *testing.T) {
 		"Unavailable":  {reason: "The backend cannot be reached.", answers: map[string][]string{"plan": {fails("error loading state: boom")}}, call: callPlan, ran: []string{initRun, planRun}, err: "cannot plan: error loading state: boom", unprepared: true},
 		"NoWorkspaces": {reason: "The error says what to change.", answers: map[string][]string{"plan": {fails("workspaces not supported")}}, call: callPlan, ran: []string{initRun, planRun}, err: `set annotation crossplane.io/external-name to "default"`, unprepared: true},
 
-		"MissingVariable":     {reason: "No command that needs variables runs.", change: []func(*subject){missingVariables}, call: callPlan, err: "cannot resolve variables: varFiles[0]"},
+		"MissingVariable":     {reason: "No command that needs variables runs.", change: []func(*subject){missingVariables}, call: callPlan, err: "cannot resolve variables: spec.forProvider.varFiles[0]"},
 		"UndeclaredVariables": {reason: "Variables that cannot be written are missing, too.", change: []func(*subject){inline(`variable "a" { type = list(string) }`), badVariable}, call: callPlan, err: "cannot use spec.forProvider.vars"},
 	}
 

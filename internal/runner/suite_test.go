@@ -51,7 +51,7 @@ var kube = sync.OnceValue(func() client.Client {
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "latin1"}, Data: map[string][]byte{"k": []byte("{\"a\": \"M\xfcller\"}")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "json"}, Data: map[string][]byte{"k": []byte("\n{\"a\": 1}")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "utf16"}, Data: map[string][]byte{"k": []byte("\xff\xfea\x00=\x001\x00")}},
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "arguments"}, Data: map[string][]byte{"k": []byte("-no-color -var sesame-sesame")}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "arguments"}, Data: map[string][]byte{"k": []byte("-no-color -var=a=sesame-sesame")}},
 		&corev1.Secret{ObjectMeta: large, Data: map[string][]byte{"k": bytes.Repeat([]byte("x"), 100<<10)}},
 	).Build()
 })

@@ -66,13 +66,12 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	},
 	{regexp.MustCompile(`(?:Terraform|OpenTofu) failed to find workspace "[^"]*" (?:in organization|with the tags) .*$`), "$0 Set the annotation crossplane.io/external-name to the workspace that the block selects"},
 	{regexp.MustCompile(`The -backend-config=\.\.\. command line option is only for state backends, and is not applicable to .*$`), "spec.backendFile of the ProviderConfig, and -backend-config in spec.forProvider.initArgs, are only for a backend block: remove them"},
-	{regexp.MustCompile(`"(\w+)": required field is not set`), "$1 is not set: set it in the backend block, or in spec.backendFile of the ProviderConfig"},
 	{regexp.MustCompile(` To see which modules are currently depending on \S+, run the following command: ` + eitherCLI + ` providers`), ""},
 	{regexp.MustCompile(`or use "` + eitherCLI + ` apply" to create a new remote object`), "or remove the import block to create a new remote object"},
 	{regexp.MustCompile(` If you wish to automatically generate config for this resource, use the -generate-config-out option within ` + eitherCLI + ` plan\. Otherwise, make sure`), " Make sure"},
 	{regexp.MustCompile(`The plugin logs may contain more details`), "It crashed or was killed, for example because the container of the provider has too little memory"},
 	// The local port of a connection: with another one each time, the text is another one, and each try is an Event of its own.
-	{regexp.MustCompile(`([0-9\]]):[0-9]{4,5}->`), "$1->"},
+	{regexp.MustCompile(`((?:read|write) (?:tcp|udp) \S*[0-9\]]):[0-9]{4,5}->`), "$1->"},
 	{regexp.MustCompile(` For example: ` + eitherCLI + ` plan -generate-config-out=\S+`), ""},
 }
 

@@ -212,9 +212,9 @@ func TestAdvice(t *testing.T) {
 			cli:  "The -backend-config=... command line option is only for state backends, and is not applicable to cloud backend-based configurations.\n\nTo change the set of workspaces associated with this configuration, edit the Cloud configuration block in the root module.",
 			here: "spec.backendFile of the ProviderConfig, and -backend-config in spec.forProvider.initArgs, are only for a backend block: remove them",
 		},
-		"FieldsOfBackend": {
-			cli:  `"key": required field is not set; "region": required field is not set`,
-			here: `key is not set: set it in the backend block, or in spec.backendFile of the ProviderConfig; region is not set: set it in the backend block, or in spec.backendFile of the ProviderConfig`,
+		"PortsOfContainer": {
+			cli:  "the container publishes 0.0.0.0:8080->80/tcp",
+			here: "the container publishes 0.0.0.0:8080->80/tcp",
 		},
 		"None": {cli: "Use terraform_remote_state.", here: "Use terraform_remote_state."},
 	}

@@ -178,12 +178,18 @@ func NeedsStateInit(err error) bool {
 	})
 }
 
-// NeedsVariables reports whether OpenTofu needs the values of variables for a run that evaluates only a part of the
-// module: for the sources of modules and for_each of providers, for example.
-func NeedsVariables(err error) bool {
+// MayNeedVariables reports whether a run of OpenTofu that evaluates only a part of the module may have failed because
+// variables had no values or their defaults: in the sources of modules and for_each of providers, for example. All such
+// errors have a place in the module.
+func MayNeedVariables(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool {
-		return d.says("Unable to compute static value", "Failed to request input from user for variable")
+		return d.File != "" || d.says("Unable to compute static value", "Failed to request input from user for variable")
 	})
+}
+
+// LacksBackendFields reports whether err is that of an init whose backend has no value for a field.
+func LacksBackendFields(err error) bool {
+	return anyError(err, func(e *Error, d Diagnostic) bool { return e.Op == opInit && d.says(": required field is not set") })
 }
 
 // IsBackendChange reports whether err is the refusal to initialize a directory that has another backend, or none

@@ -48,8 +48,8 @@ func Lost(ws Workspace, found Found) (reason, loss string) {
 	// annotations of the managed reconciler tell whether its end is known. They count only beside the status: see Owns.
 	// A backend that makes no state before the first apply has no lineage: nothing tells its places apart.
 	elsewhere := found.OtherDisk || had.Lineage != "" && found.Lineage != had.Lineage && meta.ExternalCreateIncomplete(ws)
-	if elsewhere && own.CreationStarted != nil && own.CreationSucceeded == nil {
-		had.Resources = max(had.Resources, 1)
+	if elsewhere && own.CreationStarted != nil && own.CreationSucceeded == nil && had.Resources == 0 {
+		had.Resources = unknownResources
 	}
 
 	// Without resources, nothing could be created twice.
@@ -98,12 +98,18 @@ func lost(had commonv1beta1.StateSummary, found Found) string {
 	}
 }
 
-func describeState(s commonv1beta1.StateSummary) string {
-	if s.Lineage == "" {
-		return "the one that it was created with"
-	}
+// unknownResources is the number of resources that an interrupted first apply may have created.
+const unknownResources = -1
 
-	return fmt.Sprintf("lineage %s (serial %d, %s)", s.Lineage, s.Serial, Resources(s.Resources))
+func describeState(s commonv1beta1.StateSummary) string {
+	switch {
+	case s.Lineage == "":
+		return "the one that it was created with"
+	case s.Resources == unknownResources:
+		return fmt.Sprintf("lineage %s, whose first apply was interrupted", s.Lineage)
+	default:
+		return fmt.Sprintf("lineage %s (serial %d, %s)", s.Lineage, s.Serial, Resources(s.Resources))
+	}
 }
 
 // Resources returns a number of resources for messages.

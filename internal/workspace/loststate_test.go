@@ -144,14 +144,14 @@ func TestLost(t *testing.T) {
 			had:    &commonv1beta1.StateSummary{Lineage: "l", Serial: 7},
 			opts:   []option{began(0)},
 			found:  Found{OtherDisk: true},
-			want:   "is gone: expected lineage l (serial 7, 1 resource), found none",
+			want:   "is gone: expected lineage l, whose first apply was interrupted, found none",
 		},
 		"BegunElsewhere": {
 			reason: "The apply was killed, and then the name or the backend was changed.",
 			had:    &commonv1beta1.StateSummary{Lineage: "l", Serial: 1},
 			opts:   []option{began(0), pending()},
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x", Serial: 1}, Empty: true},
-			want:   "is empty, and is another one: expected lineage l (serial 1, 1 resource), found lineage x",
+			want:   "is empty, and is another one: expected lineage l, whose first apply was interrupted, found lineage x",
 		},
 		"BegunHere": {
 			reason: "The state shows how far the creation got.",

@@ -126,7 +126,7 @@ func TestApproval(t *testing.T) {
 			expectUnchanged()
 
 			c.annotate(t, ws, approvePlan, "d-0123")
-			expectPending(t, c, ws, "ApprovalOutdated", "The annotation approves d-0123, and this is "+id)
+			expectPending(t, c, ws, "ApprovalOutdated", "The annotation has the ID of another plan, d-0123. Plan "+id)
 			expectUnchanged()
 			expectDone(t, e, "created")
 

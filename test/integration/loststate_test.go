@@ -100,7 +100,7 @@ func TestLostState(t *testing.T) {
 		c.changeModule(t, ws, moduleFile(t, "evidence.tf")+"\n")
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, lineage)
 		c.remove(t, ws)
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, lineage)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "so that only what it has is destroyed, with the annotation "+acceptLostState+"="+lineage)
 		expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonDeleting)
 		expectExists(t, c, ws)
 

@@ -73,7 +73,7 @@ func TestMissingReference(t *testing.T) {
 		credentials *commonv1beta1.ProviderCredentials
 		want        []string
 	}{
-		"EnvSecret":            {references: env(commonv1beta1.EnvVar{SecretKeyReference: absent}), want: []string{`"NEEDED"`, "Secret", `"absent"`, "not found"}},
+		"EnvSecret":            {references: env(commonv1beta1.EnvVar{SecretKeyReference: absent}), want: []string{"spec.forProvider.env NEEDED: ", "Secret", `"absent"`, "not found"}},
 		"FileConfigMapKey":     {references: file(configMapVars(configMap, nil)), want: []string{"varFiles[1]", "couldn't find key no-such-key in ConfigMap " + ns + "/" + configMap.Name}},
 		"FileConfigMapBinary":  {references: file(configMapVars(binary, nil)), want: []string{"varFiles[1]", "cannot use key no-such-key in ConfigMap " + ns + "/" + binary.Name + ": it is in binaryData"}},
 		"CredentialsSecretKey": {credentials: credentials(secret), want: []string{`"needed.txt"`, "couldn't find key no-such-key in Secret " + ns + "/" + secret.Name}},

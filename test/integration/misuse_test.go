@@ -51,6 +51,10 @@ func TestMisuse(t *testing.T) {
 			files:   tree{"m/main.tf": resource, "m/backend_override.tf": "terraform {\n  backend \"local\" {}\n}\n"},
 			warning: `spec.configuration of the ProviderConfig: Another backend: an override file of the module, such as backend_override.tf, replaces the backend "http" with "local"`,
 		},
+		"BackendField": {
+			reason: "The backend needs a value.", module: resource, config: configSpec{Configuration: new("terraform {\n  backend \"consul\" {}\n}\n")},
+			synced: `"path": required field is not set: set it in the backend block, or in spec.backendFile of the ProviderConfig`,
+		},
 		"CLIConfig": {
 			reason: "The CLI ignores a file that it cannot parse.", module: resource, rc: "plugin_cache_dir = a/b\n",
 			warning: `CLI configuration: Error parsing spec.credentials of the ProviderConfig, filename ".terraformrc": `,

@@ -131,7 +131,7 @@ resource "terraform_data" "password" {
 
 			// The old approval applies nothing.
 			c.annotate(t, ws, approvePlan, first)
-			second := expectPending(t, c, ws, "ApprovalOutdated", "The annotation approves "+first)
+			second := expectPending(t, c, ws, "ApprovalOutdated", "The annotation has the ID of another plan, "+first)
 			expectAnotherPlan(t, c, ws)
 
 			if after := c.readState(t, stateSecret(ws, ns, suffix)); after.Serial != before.Serial {
@@ -181,7 +181,7 @@ func TestUnstablePlan(t *testing.T) {
 	expectCondition(t, c, ws, awaitingApproval, corev1.ConditionTrue, "This plan differs each time it is made, for example because of plantimestamp(): it cannot be approved. ")
 
 	encrypted := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(encryptedPlans), withApproval(commonv1beta1.ApprovalAlways))
-	expectCondition(t, c, encrypted, awaitingApproval, corev1.ConditionTrue, "the module encrypts plans, ", "Remove plan from its block encryption")
+	expectCondition(t, c, encrypted, awaitingApproval, corev1.ConditionTrue, "the module encrypts plans, ", "Remove plan from the block encryption of the module")
 
 	other := newWorkspace(namespacedScope, ns, withConfig(cfg), withModule(`output "a" { value = 1 }`), withApproval(commonv1beta1.ApprovalAlways))
 	c.create(t, other)

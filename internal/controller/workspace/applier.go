@@ -204,7 +204,7 @@ func (a *applier) Update(ctx context.Context, ws workspace.Workspace) (managed.E
 // removed from the state.
 func (a *applier) applied() string {
 	s := summarize(a.plan)
-	if s == nil || len(s.ResourceChanges) == 0 {
+	if s == nil || len(s.ResourceChanges) == 0 || a.cli.WhyNewPlan() != "" { // It may have done something else than that plan.
 		return a.done
 	}
 

@@ -122,7 +122,7 @@ func (a *approver) approval(ctx context.Context, ws workspace.Workspace, p *terr
 
 	ap, err := a.readPlan(ctx, ws, p)
 	if errors.Is(err, terraform.ErrPlanEncrypted) {
-		return notSaved("the module encrypts plans, so that two of them cannot be compared. Remove plan from its block encryption"), nil
+		return notSaved("the module encrypts plans, so that two of them cannot be compared. Remove plan from the block encryption of the module or of spec.configuration, or from TF_ENCRYPTION in env"), nil
 	}
 
 	if err != nil || ap.waits == nil {
@@ -186,7 +186,7 @@ func pending(ws workspace.Workspace, id string, reason xpv2.ConditionReason, mes
 
 	if other := workspace.Answer(ws, workspace.ApprovePlanAnnotationKey); other != "" {
 		reason = reasonApprovalOutdated
-		message = fmt.Sprintf("The annotation approves %s, and this is %s. %s", terraform.Truncate(other, maxCause), id, message)
+		message = fmt.Sprintf("The annotation has the ID of another plan, %s. %s", terraform.Truncate(other, maxCause), message)
 	}
 
 	return &schedule.Awaiting{Reason: reason, Message: message}

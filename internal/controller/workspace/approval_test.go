@@ -96,7 +96,7 @@ func TestApproval(t *testing.T) {
 			plan:      deletes(),
 			prior:     ownState(),
 			condition: reasonApprovalOutdated,
-			text:      "The annotation approves d-1, and this is " + id(ownState()),
+			text:      "The annotation has the ID of another plan, d-1. Plan " + id(ownState()),
 			want:      outcome{ran: []string{"plan"}, events: []string{"AwaitingApproval"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
 		"Approved": {

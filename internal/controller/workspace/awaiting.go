@@ -67,10 +67,11 @@ func (ps *pass) announceWait(ws workspace.Workspace, a approval) {
 		return
 	}
 
-	if a.waits.Reason == reasonPlanPending || a.waits.Reason == reasonDeletionPending {
-		ps.recorder.Event(ws, event.Normal(reasonAwaiting, a.waits.Message))
-	} else {
+	// An approval does not help then: a person has to change something else first.
+	if a.waits.Reason == reasonPlanNotSaved {
 		ps.recorder.Event(ws, event.Warning(reasonAwaiting, errors.New(a.waits.Message)))
+	} else {
+		ps.recorder.Event(ws, event.Normal(reasonAwaiting, a.waits.Message))
 	}
 }
 

@@ -45,8 +45,13 @@ func (g *stateGuard) lostState(ws workspace.Workspace, found *terraform.State) e
 		return nil
 	}
 
-	err = errors.Errorf("the state of Terraform workspace %q %s.%s Nothing was changed. Bring the state back: with the earlier backend and annotation %s, or from a backup. Or accept what is there now, so that what it lacks is created once more, with the annotation %s=%s",
-		meta.GetExternalName(ws), reason, where, meta.AnnotationKeyExternalName, workspace.AcceptLostStateAnnotationKey, loss)
+	then := "what it lacks is created once more"
+	if meta.WasDeleted(ws) {
+		then = "only what it has is destroyed"
+	}
+
+	err = errors.Errorf("the state of Terraform workspace %q %s.%s Nothing was changed. Bring the state back: with the earlier backend and annotation %s, or from a backup. Or accept what is there now, so that %s, with the annotation %s=%s",
+		meta.GetExternalName(ws), reason, where, meta.AnnotationKeyExternalName, then, workspace.AcceptLostStateAnnotationKey, loss)
 	if meta.WasDeleted(ws) {
 		err = errors.Errorf("%w. To delete the Workspace and leave its infrastructure behind, %s", err, howToOrphan(ws))
 	}

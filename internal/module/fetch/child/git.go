@@ -251,8 +251,8 @@ func listRefs(ctx context.Context, address string, patterns ...string) (string, 
 	refs, err := git.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		remedy := ""
-		if strings.Contains(address, ".git/") {
-			remedy = ". Write //DIRECTORY after .git"
+		if _, rest, ok := strings.Cut(address, ".git/"); ok && strings.Trim(rest, "/") != "" {
+			remedy = "\nWrite //DIRECTORY after .git"
 		}
 
 		return "", fmt.Errorf("git ls-remote: %s: %s%s", exit.ProcessState, strings.TrimSpace(stderr.String()), remedy)
