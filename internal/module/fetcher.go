@@ -89,6 +89,9 @@ type Request struct {
 
 	// Redact hides secrets in the errors of a fetch.
 	Redact func(text string) string
+
+	// Deleted says that the Workspace is being deleted: if the module cannot be fetched, that of an earlier fetch is used.
+	Deleted bool
 }
 
 // A source is the current source of a module.
@@ -110,6 +113,20 @@ type source struct {
 // A fetch either completes or changes nothing. If the error is not nil, the module of an earlier
 // fetch is unchanged.
 func (f *Fetcher) Ensure(ctx context.Context, r Request) (string, error) {
+	address, err := f.fetch(ctx, r)
+	if err != nil && (!r.Deleted || r.Dir.TreeRevision() == "" || ctx.Err() != nil) {
+		return "", err
+	}
+
+	if r.Parameters.Source == commonv1beta1.ModuleSourceInline {
+		return "", nil
+	}
+
+	return address, checkEntrypoint(r, r.Parameters.Entrypoint)
+}
+
+// fetch does that, and does not look at the files.
+func (f *Fetcher) fetch(ctx context.Context, r Request) (string, error) {
 	p := r.Parameters
 	// A YAML block ends with a new line, but an address does not.
 	address := strings.TrimSpace(p.Module)
@@ -138,7 +155,7 @@ func (f *Fetcher) Ensure(ctx context.Context, r Request) (string, error) {
 		return "", errors.Wrapf(err, "cannot fetch module %q", fetch.Redact(s.address))
 	}
 
-	return s.address, checkEntrypoint(r, p.Entrypoint)
+	return s.address, nil
 }
 
 // update fetches the module from the source unless the module in the directory is up to date.

@@ -86,7 +86,7 @@ func variables(s *subject) {
 	s.Vars = []commonv1beta1.Var{{Key: "a", Value: "b"}}
 	s.VarFiles = []commonv1beta1.VarFile{
 		{Source: commonv1beta1.VarFileSourceConfigMapKey, ConfigMapKeyReference: ref},
-		{Source: commonv1beta1.VarFileSourceSecretKey, SecretKeyReference: ref, Format: &json},
+		{Source: commonv1beta1.VarFileSourceSecretKey, SecretKeyReference: &commonv1beta1.KeyReference{Namespace: "ns", Name: "o", Key: "json"}, Format: &json},
 	}
 }
 

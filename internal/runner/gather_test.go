@@ -103,7 +103,7 @@ func TestGather(t *testing.T) {
 			reason: "Its text must not be shown. Its name has the format.",
 			change: variables,
 			want: want{
-				Files:    map[string]workdir.File{"main.tf": plain(`variable "a" {}`), varFileName(0, false): hidden("from-config-map"), varFileName(1, true): hidden(secret)},
+				Files:    map[string]workdir.File{"main.tf": plain(`variable "a" {}`), varFileName(0, false): hidden("from-config-map"), varFileName(1, true): hidden(`{"a": "` + secret + `"}`)},
 				VarFiles: []string{"crossplane-provider-terraform-0.tfvars", "crossplane-provider-terraform-1.tfvars.json"}, Redacted: true,
 			},
 		},
@@ -219,6 +219,10 @@ func TestGatherErrors(t *testing.T) {
 		"JSONAsHCL": {
 			reason: "The CLI would not say what is wrong.", incomplete: "cannot resolve variables: spec.forProvider.varFiles[0] (Secret ns/json, key k): the file begins like JSON: set format to JSON",
 			change: secretVarFile("json", commonv1beta1.FileFormatHCL),
+		},
+		"TextAsJSON": {
+			reason: "The CLI would show a part of it.", change: secretVarFile("o", commonv1beta1.FileFormatJSON),
+			incomplete: "cannot resolve variables: spec.forProvider.varFiles[0] (Secret ns/o, key k): the file is no JSON object: set format to HCL, or correct it",
 		},
 		"VarFile": {reason: "Some commands do not need it.", change: missingVariables, incomplete: "cannot resolve variables: spec.forProvider.varFiles[0]"},
 	}

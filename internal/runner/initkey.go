@@ -39,7 +39,10 @@ func (r *Runner) initWords() []string {
 // initDigest returns a digest of the inputs of init whose change plan does not report. When providers,
 // modules or the backend of the module change, plan asks for init.
 func (r *Runner) initDigest() string {
-	return workdir.Digest(r.Inputs.configFiles(configurationFile, backendFile, cliConfigFile), r.initSettings()...)
+	files := r.Inputs.configFiles(configurationFile, backendFile, cliConfigFile)
+	r.addNamedFiles(files) // Such as one of -backend-config. One that is too large does not count.
+
+	return workdir.Digest(files, r.initSettings()...)
 }
 
 // backendKey returns a digest of the inputs that decide which backend init uses, except for the module.

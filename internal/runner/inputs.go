@@ -143,17 +143,8 @@ func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets []
 			data, err = values.Secret(ctx, ref.Namespace, ref.Name, ref.Key)
 			secrets = append(secrets, data)
 
-			// The CLI prints a single argument if it refuses it.
 			if strings.HasPrefix(v.Name, "TF_CLI_ARGS") {
-				for _, word := range environ.Words(string(data)) {
-					secrets = append(secrets, []byte(word))
-
-					// So does a program with the value, as in -var=NAME=VALUE.
-					for range 2 {
-						_, word, _ = strings.Cut(word, "=")
-						secrets = append(secrets, []byte(word))
-					}
-				}
+				secrets = append(secrets, secretArguments(string(data))...)
 			}
 		}
 
@@ -169,6 +160,18 @@ func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets []
 	}
 
 	return secrets, nil
+}
+
+// secretArguments returns what the CLI and the programs that it starts may print of arguments: one of them, or the value
+// of -var=NAME=VALUE.
+func secretArguments(text string) (secrets [][]byte) {
+	for _, word := range environ.Words(text) {
+		_, value, _ := strings.Cut(word, "=")
+		_, inner, _ := strings.Cut(value, "=")
+		secrets = append(secrets, []byte(word), []byte(value), []byte(inner))
+	}
+
+	return secrets
 }
 
 // addVarFiles resolves the files of variables, in the order in which the CLI reads them, and returns
@@ -227,6 +230,8 @@ func checkVarFile(data []byte, isJSON bool) error {
 		return errors.New("the file is not UTF-8: save it as UTF-8")
 	case !isJSON && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")):
 		return errors.New("the file begins like JSON: set format to JSON, or correct it")
+	case isJSON && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")): // The CLI would show the letters that it begins with.
+		return errors.New("the file is no JSON object: set format to HCL, or correct it")
 	default:
 		return nil
 	}

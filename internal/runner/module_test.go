@@ -148,7 +148,7 @@ func TestLeaveOutModuleLater(t *testing.T) {
 	}
 
 	expectError(t, "Destroy(...)", "", callDestroy(t.Context(), r))
-	expectFiles(t, "without the module", r, filesystem.Files{varFileName(0, false): "from-config-map", varFileName(1, true): "sesame-sesame"})
+	expectFiles(t, "without the module", r, filesystem.Files{varFileName(0, false): "from-config-map", varFileName(1, true): `{"a": "sesame-sesame"}`})
 
 	if diff := cmp.Diff([]string{initRun + variableFiles("DIR"), initRun, "destroy -json -auto-approve -input=false"}, p.ran(t, r)); diff != "" {
 		t.Errorf("runs: -want, +got:\n%s", diff)
@@ -169,6 +169,8 @@ func TestFetch(t *testing.T) {
 		reason string
 		// missing says that the module cannot be fetched, fetched that it was fetched earlier.
 		missing, fetched, deleted, stopped bool
+		// moved says that the module has no configuration in the entrypoint.
+		moved bool
 
 		err    string
 		source bool
@@ -178,6 +180,8 @@ func TestFetch(t *testing.T) {
 		"Missing":        {reason: "It cannot be fetched.", missing: true, err: "cannot fetch module"},
 		"OldVersion":     {reason: "An old version must not be applied.", missing: true, fetched: true, err: "cannot fetch module"},
 		"Deleted":        {reason: "It suffices to destroy what it made.", missing: true, fetched: true, deleted: true, ran: []string{"IN a " + initRun, "IN a " + pullRun}},
+		"DeletedMoved":   {reason: "Without the files of the module, the CLI would destroy whatever they say.", missing: true, fetched: true, deleted: true, moved: true, err: `cannot use spec.forProvider.entrypoint "b": no such file or directory; the directories with a configuration: a`},
+		"MovedThere":     {reason: "The same is true of a module that can be fetched.", fetched: true, deleted: true, moved: true, err: `cannot use spec.forProvider.entrypoint "b": no such file or directory; the directories with a configuration: a`},
 		"DeletedMissing": {reason: "There is no version.", missing: true, deleted: true, err: "cannot fetch module"},
 		"Stopped":        {reason: "The instance is stopping.", stopped: true, err: "cannot fetch module"},
 	}
@@ -191,8 +195,13 @@ func TestFetch(t *testing.T) {
 				filesystem.Write(t, address, filesystem.Files{"a/main.tf": ""})
 			}
 
+			entry := "a"
+			if tc.moved {
+				entry = "b"
+			}
+
 			p := newPlace(t)
-			r := p.stubbed(t, firstUID, remote(address), entrypoint("a"))
+			r := p.stubbed(t, firstUID, remote(address), entrypoint(entry))
 			r.Deleted = tc.deleted
 
 			if tc.fetched {
@@ -289,7 +298,7 @@ func TestLinkedEntrypoint(t *testing.T) {
 		"link": "-> real", "real/main.tf": `variable "a" {}`,
 		"real/crossplane-provider-terraform-vars.tfvars":   "a = \"b\"\n",
 		"real/crossplane-provider-terraform-0.tfvars":      "from-config-map",
-		"real/crossplane-provider-terraform-1.tfvars.json": "sesame-sesame",
+		"real/crossplane-provider-terraform-1.tfvars.json": `{"a": "sesame-sesame"}`,
 	})
 
 	if diff := cmp.Diff([]string{"IN real " + initRun + variableFiles("DIR/real"), "IN real " + pullRun}, p.ran(t, r)); diff != "" {

@@ -21,7 +21,6 @@ func TestOrigins(t *testing.T) {
 	t.Parallel()
 
 	key := &commonv1beta1.KeyReference{Namespace: "ns", Name: "o", Key: "k"}
-	format := commonv1beta1.FileFormatJSON
 	list := inline("# list\nvariable \"a\" {\n  type = list(string)\n}\n")
 
 	cases := map[string]struct {
@@ -36,10 +35,8 @@ func TestOrigins(t *testing.T) {
 			}},
 		},
 		"JSONVarFile": {
-			reason: "Its text is not JSON.", want: "spec.forProvider.varFiles[0] (Secret ns/o, key k), line 1: ",
-			change: []func(*subject){list, func(s *subject) {
-				s.VarFiles = []commonv1beta1.VarFile{{Source: commonv1beta1.VarFileSourceSecretKey, SecretKeyReference: key, Format: &format}}
-			}},
+			reason: "Its text is not JSON.", want: "spec.forProvider.varFiles[0] (Secret ns/broken, key k), line 1: ",
+			change: []func(*subject){list, secretVarFile("broken", commonv1beta1.FileFormatJSON)},
 		},
 		"Vars": {
 			reason: "The line in the file means nothing.", want: `spec.forProvider.vars, key "a": `,

@@ -36,12 +36,9 @@ func (r *Runner) fetch(ctx context.Context) error {
 		Env:            r.env(r.Dir.Path()),
 		GitCredentials: r.Inputs.gitCredentials(),
 		Redact:         r.Inputs.secrets.Text,
+		Deleted:        r.Deleted,
 	})
 	if err != nil {
-		if r.Deleted && r.Dir.TreeRevision() != "" {
-			return nil
-		}
-
 		return err
 	}
 

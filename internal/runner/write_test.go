@@ -46,7 +46,7 @@ func TestFiles(t *testing.T) {
 			passing: filesystem.Files{
 				"a/b/crossplane-provider-terraform-vars.tfvars":   "a = \"b\"\n",
 				"a/b/crossplane-provider-terraform-0.tfvars":      "from-config-map",
-				"a/b/crossplane-provider-terraform-1.tfvars.json": secret,
+				"a/b/crossplane-provider-terraform-1.tfvars.json": `{"a": "` + secret + `"}`,
 			},
 		},
 	}

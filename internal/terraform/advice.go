@@ -70,6 +70,8 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`or use "` + eitherCLI + ` apply" to create a new remote object`), "or remove the import block to create a new remote object"},
 	{regexp.MustCompile(` If you wish to automatically generate config for this resource, use the -generate-config-out option within ` + eitherCLI + ` plan\. Otherwise, make sure`), " Make sure"},
 	{regexp.MustCompile(`The plugin logs may contain more details`), "It crashed or was killed, for example because the container of the provider has too little memory"},
+	// Credentials in the address of a module that the module calls.
+	{regexp.MustCompile(`://(?:[^/\s"'@]+:[^/\s"'@]+|[^/\s"'@:]{20,})@`), "://"},
 	// The local port of a connection: with another one each time, the text is another one, and each try is an Event of its own.
 	{regexp.MustCompile(`((?:read|write) (?:tcp|udp) \S*[0-9\]]):[0-9]{4,5}->`), "$1->"},
 	{regexp.MustCompile(` For example: ` + eitherCLI + ` plan -generate-config-out=\S+`), ""},

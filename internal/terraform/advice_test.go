@@ -212,6 +212,10 @@ func TestAdvice(t *testing.T) {
 			cli:  "The -backend-config=... command line option is only for state backends, and is not applicable to cloud backend-based configurations.\n\nTo change the set of workspaces associated with this configuration, edit the Cloud configuration block in the root module.",
 			here: "spec.backendFile of the ProviderConfig, and -backend-config in spec.forProvider.initArgs, are only for a backend block: remove them",
 		},
+		"Credentials": {
+			cli:  `Could not download module "x" source code from "git::http://oauth2:s3cr3t-token@127.0.0.1:1/none.git" or https://ghp_0123456789abcdefghij@example.org/a, but ssh://git@example.org/b`,
+			here: `Could not download module "x" source code from "git::http://127.0.0.1:1/none.git" or https://example.org/a, but ssh://git@example.org/b`,
+		},
 		"PortsOfContainer": {
 			cli:  "the container publishes 0.0.0.0:8080->80/tcp",
 			here: "the container publishes 0.0.0.0:8080->80/tcp",

@@ -279,6 +279,14 @@ func MissesValue(err error) bool {
 	})
 }
 
+// RefusesModule reports whether the CLI runs a module with these variables never: it is for another version of the CLI, or
+// declares a variable that has no value.
+func RefusesModule(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool {
+		return d.says("No value for required variable", "Core version")
+	})
+}
+
 // IsStateUnsaved reports whether an apply or destroy could not save the state.
 func IsStateUnsaved(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Failed to save state") })

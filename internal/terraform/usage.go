@@ -14,10 +14,13 @@ const (
 	badFlag      = "Failed to parse command-line flags"
 	badVar       = "Invalid -var option"
 	tooManyWords = "Too many command line arguments"
+	noVarFile    = "Failed to read variables file"
+	noFile       = "Failed to read file" // Also one of the module.
 )
 
 var (
 	badFlagText = regexp.MustCompile(`(?m)^Error parsing command-line (?:flags|options): (.*)$`)
+	configFile  = regexp.MustCompile(`\.(?:tf|tofu)(?:\.json)?"`)
 	usageText   = regexp.MustCompile(`(?m)^(?:Usage: ` + eitherCLI + `|` + tooManyWords + `)`)
 )
 
@@ -35,6 +38,12 @@ func refusedArguments(op string, ds []Diagnostic, stderr string) (Diagnostic, bo
 
 	if i := slices.IndexFunc(ds, func(d Diagnostic) bool { return d.Summary == badFlag || d.Summary == badVar }); i >= 0 {
 		return refused(ds[i].Detail)
+	}
+
+	if i := slices.IndexFunc(ds, func(d Diagnostic) bool {
+		return d.Summary == noVarFile || d.Summary == noFile && op == opInit && !configFile.MatchString(d.Detail)
+	}); i >= 0 {
+		return refused(ds[i].Detail + " Its path is relative to spec.forProvider.entrypoint")
 	}
 
 	m := badFlagText.FindStringSubmatch(stderr)

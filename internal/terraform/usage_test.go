@@ -84,6 +84,15 @@ func TestRefusedArguments(t *testing.T) {
 			t.Errorf("-var foo: want the argument and its field, got %v", err)
 		}
 
+		for op, args := range map[string][]string{"plan": {"-var-file=env/prod.tfvars"}, "init": {"-backend-config=env/prod.hcl"}} {
+			module := map[string]string{"plan": "", "init": "terraform {\n  backend \"local\" {}\n}\n"}[op]
+
+			err := commands[op](t, c, newWorkspace(t, map[string]string{"main.tf": module}), args...)
+			if err == nil || !strings.HasPrefix(err.Error(), "spec.forProvider."+op+"Args or ") || !strings.HasSuffix(err.Error(), "Its path is relative to spec.forProvider.entrypoint") {
+				t.Errorf("%q: want the field and how to correct it, got %v", args, err)
+			}
+		}
+
 		ws := newWorkspace(t, map[string]string{"main.tf": ""})
 		ws.Env = append(ws.Env, "TF_CLI_ARGS=-foo")
 

@@ -168,7 +168,7 @@ func TestDeletionOfBroken(t *testing.T) {
 		values := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: place.Name}}
 		c.patch(t, values, map[string]any{"data": map[string]any{place.Key: nil}})
 		c.remove(t, ws)
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, `"KUBE_NAMESPACE"`, "couldn't find key "+place.Key+" in ConfigMap "+ns+"/"+place.Name)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "spec.forProvider.env KUBE_NAMESPACE: ", "couldn't find key "+place.Key+" in ConfigMap "+ns+"/"+place.Name)
 		expectExists(t, c, stateSecret(ws, elsewhere, suffix))
 		expectDone(t, e, "created")
 

@@ -5,6 +5,7 @@
 package integration
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -111,6 +112,48 @@ func TestFilesOfOpenTofu(t *testing.T) {
 
 			if s := ws.GetObservation().State; s == nil || s.Resources != 1 {
 				t.Errorf("want one resource in the state, got %+v", s)
+			}
+		})
+	}
+}
+
+// TestDeletionWithoutEntrypoint deletes Workspaces whose entrypoint has no configuration any more. Without it, the CLI would
+// destroy what the module protects, and find nothing in the region of another provider configuration.
+func TestDeletionWithoutEntrypoint(t *testing.T) {
+	t.Parallel()
+
+	const wayOut = `the module has no configuration there, no file *.tf; the directories with a configuration: envs/live. If that cannot be mended: `
+
+	for name, use := range map[string]func(*testing.T) (*cluster, string, string, *instance){"tofu": useOpenTofu, "terraform": useTerraform} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			c, ns, shard, _ := use(t)
+			backend := withBackend(ns, "entrypoint")
+
+			for where, place := range map[string]struct {
+				config configSpec
+				module string
+			}{"InConfig": {config: backend}, "InModule": {config: withoutBackend(), module: *backend.Configuration}} {
+				t.Run(where, func(t *testing.T) {
+					t.Parallel()
+
+					e := newEvidence(t)
+					module := place.module + strings.Replace(moduleFile(t, "evidence.tf"), "type = string", fmt.Sprintf("default = %q", string(e)), 1)
+					u := newGitUpstream(t, tree{"live/main.tf": module})
+
+					ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, place.config)), withUpstream(u), withEntrypoint("live"))
+					expectReady(t, c, ws)
+
+					u.publish(t, tree{"envs/live/main.tf": module})
+					c.remove(t, ws)
+					expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, wayOut)
+					expectDone(t, e, "created")
+
+					c.patch(t, ws, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"entrypoint": "envs/live"}}})
+					expectGone(t, c, ws)
+					expectDone(t, e, "created", "destroyed")
+				})
 			}
 		})
 	}

@@ -162,16 +162,19 @@ func (d *destroyer) destroy(ctx context.Context, ws workspace.Workspace) (mine b
 // error with the module.
 func (d *destroyer) stateToDestroy(ctx context.Context, ws workspace.Workspace) (state *terraform.State, broken, err error) {
 	state, err = d.currentState(ctx, ws)
-	if !mayBeBroken(err) || !d.module.LeaveOutModule() {
+	if !mayBeBroken(err) {
 		return state, nil, err
 	}
 
 	broken = err
-	if state, err = d.state.State(ctx); err != nil {
-		return nil, nil, broken
+
+	if d.module.LeaveOutModule() {
+		if state, err = d.state.State(ctx); err == nil {
+			return state, broken, nil
+		}
 	}
 
-	return state, broken, nil
+	return nil, nil, brokenModuleError{broken}
 }
 
 // currentState returns the state of a Workspace. It is read without a run of the CLI if it is the

@@ -479,6 +479,14 @@ func TestWithWayOut(t *testing.T) {
 			reason: "A part of the module may be gone.", ws: with(), err: brokenModuleError{other},
 			want: "no such region" + leave + byDeletion,
 		},
+		"NewVariable": {
+			reason: "The module may be that of others.", ws: with(), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "No value for required variable"}}},
+			want: "destroy ended with " + leave + byDeletion,
+		},
+		"NewVersion": {
+			reason: "So is the version that it requires.", ws: with(), err: &terraform.Error{Op: "init", Diagnostics: []terraform.Diagnostic{{Summary: "Unsupported Terraform Core version"}}},
+			want: "init ended with " + leave + byDeletion,
+		},
 		"Unreadable": {
 			reason: "The state may be damaged.", ws: with(), err: &terraform.Error{Op: "state pull", Diagnostics: []terraform.Diagnostic{{Summary: "Error loading the state: unexpected EOF"}}},
 			want: "state pull ended with " + leave + byDeletion,

@@ -48,11 +48,11 @@ type brokenModuleError struct{ error }
 
 func (e brokenModuleError) Unwrap() error { return e.error }
 
-// orLeaveBehind adds to an error that prevents a deletion how to delete the Workspace nevertheless, if the error will
+// orLeaveBehind adds to an error that prevents a deletion how to delete the Workspace nevertheless, if the error may
 // not pass by itself: something is missing that the specification refers to, the state cannot be read or is in
 // another backend, the module is broken, or it does not let a resource be destroyed, or would have more of them destroyed.
 func orLeaveBehind(ws workspace.Workspace, err error) error {
-	if !kerrors.IsNotFound(err) && !terraform.CannotLoadState(err) && !terraform.IsBackendChange(err) && !terraform.IsPrevented(err) &&
+	if !kerrors.IsNotFound(err) && !terraform.CannotLoadState(err) && !terraform.RefusesModule(err) && !terraform.IsBackendChange(err) && !terraform.IsPrevented(err) &&
 		!errors.Is(err, runner.ErrWouldImport) && !errors.As(err, &brokenModuleError{}) {
 		return err
 	}

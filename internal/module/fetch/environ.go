@@ -7,6 +7,8 @@ package fetch
 import (
 	"os"
 	"path/filepath"
+	"strconv"
+	"time"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 )
@@ -22,6 +24,9 @@ const (
 	tempDir         = "tmp"
 	homeDir         = "home"
 )
+
+// MaxSilence is how long an HTTP server may send nothing.
+const MaxSilence = time.Minute
 
 // environment returns the environment of a fetch in dir, based on the environment from the
 // caller.
@@ -51,6 +56,9 @@ func environment(base []string, dir string) ([]string, error) {
 	return environ.WithGitConfig(env,
 		// Git ignores it if it does not exist.
 		"include.path", filepath.Join(dir, gitConfigFile),
+		// A server that does not answer must not take a worker until --timeout.
+		"http.lowSpeedLimit", "1",
+		"http.lowSpeedTime", strconv.Itoa(int(MaxSilence.Seconds())),
 		// Maintenance would run in the background while the files are moved.
 		"maintenance.auto", "false",
 	)

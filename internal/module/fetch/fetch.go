@@ -175,6 +175,8 @@ func Run(ctx context.Context, program string, env []string, r Request) (Result, 
 	isAnswer := json.Unmarshal([]byte(stdout.String()), &a) == nil
 
 	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return Result{}, fmt.Errorf("interrupted, because its time was up (--timeout): %w", ctx.Err())
 	case ctx.Err() != nil:
 		return Result{}, fmt.Errorf("interrupted: %w", ctx.Err())
 	case !started:

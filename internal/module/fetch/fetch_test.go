@@ -88,8 +88,10 @@ func TestEnviron(t *testing.T) {
 	}
 	config := []string{
 		"GIT_CONFIG_KEY_0=include.path", "GIT_CONFIG_VALUE_0=/w/x/gitconfig",
-		"GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false",
-		"GIT_CONFIG_COUNT=2",
+		"GIT_CONFIG_KEY_1=http.lowSpeedLimit", "GIT_CONFIG_VALUE_1=1",
+		"GIT_CONFIG_KEY_2=http.lowSpeedTime", "GIT_CONFIG_VALUE_2=60",
+		"GIT_CONFIG_KEY_3=maintenance.auto", "GIT_CONFIG_VALUE_3=false",
+		"GIT_CONFIG_COUNT=4",
 	}
 
 	cases := map[string]struct {

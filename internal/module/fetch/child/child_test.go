@@ -5,6 +5,7 @@
 package child
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,9 +14,49 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 )
+
+// TestSilence tests that a server that sends nothing, before or after the beginning of its response, ends a request. One
+// that sends something in time does not.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+
+	released := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/begun" {
+			_, _ = w.Write([]byte("x"))
+			_ = http.NewResponseController(w).Flush()
+		}
+
+		if r.URL.Path != "/all" {
+			<-released
+		}
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(released) })
+
+	for path, want := range map[string]error{"/none": errSilent, "/begun": errSilent, "/all": nil} {
+		silence := 50 * time.Millisecond
+		if want == nil {
+			silence = time.Minute
+		}
+
+		client := &http.Client{Transport: &transport{source: &source{}, limit: 10, silence: silence}}
+
+		resp, err := client.Get(server.URL + path)
+		if err == nil {
+			_, err = io.ReadAll(resp.Body)
+			resp.Body.Close() //nolint:errcheck // It was read.
+		}
+
+		if !errors.Is(err, want) {
+			t.Errorf("%s: want %v, got %v", path, want, err)
+		}
+	}
+}
 
 func TestLimitedDownload(t *testing.T) {
 	t.Parallel()
@@ -26,7 +67,7 @@ func TestLimitedDownload(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 
-	client := &http.Client{Transport: &transport{source: &source{}, limit: 10}}
+	client := &http.Client{Transport: &transport{source: &source{}, limit: 10, silence: time.Minute}}
 
 	for length, want := range map[string]string{"9": "", "10": "", "11": "http: request body too large"} {
 		resp, err := client.Get(server.URL + "/" + length)

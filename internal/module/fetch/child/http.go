@@ -5,14 +5,19 @@
 package child
 
 import (
+	"context"
 	"encoding/xml"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	getter "github.com/hashicorp/go-getter"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
 )
 
 const (
@@ -36,7 +41,7 @@ func newHTTPGetter(s *source) *httpGetter {
 		source: s,
 		HttpGetter: &getter.HttpGetter{
 			Netrc:               true,
-			Client:              &http.Client{Transport: &transport{source: s, limit: maxDownload}},
+			Client:              &http.Client{Transport: &transport{source: s, limit: maxDownload, silence: fetch.MaxSilence}},
 			DoNotCheckHeadFirst: true,
 			XTerraformGetLimit:  maxReferences,
 		},
@@ -60,11 +65,38 @@ func (g *httpGetter) Get(dst string, u *url.URL) error {
 	return err
 }
 
-// A transport requests only resources that have changed, and limits the length of
-// responses.
+// A transport requests only resources that have changed, and limits the length of responses, and the time in which a
+// server sends nothing.
 type transport struct {
-	source *source
-	limit  int64
+	source  *source
+	limit   int64
+	silence time.Duration
+}
+
+var errSilent = errors.New("the server has sent nothing for a minute")
+
+// A watched body ends the request if its server sends nothing.
+type watched struct {
+	io.ReadCloser
+
+	ctx     context.Context //nolint:containedctx // That of the request.
+	silence time.Duration
+	timer   *time.Timer
+}
+
+func (w watched) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	if w.timer.Reset(w.silence); errors.Is(context.Cause(w.ctx), errSilent) {
+		err = errSilent
+	}
+
+	return n, err
+}
+
+func (w watched) Close() error {
+	w.timer.Stop()
+
+	return w.ReadCloser.Close()
 }
 
 // validators are the headers that identify the version of a response, each with the one that asks
@@ -76,7 +108,10 @@ var validators = []struct{ header, condition string }{ //nolint:gochecknoglobals
 
 // RoundTrip makes a request. It fails with errSkipped if the response is not needed.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = req.Clone(req.Context())
+	ctx, cancel := context.WithCancelCause(req.Context())
+	silent := time.AfterFunc(t.silence, func() { cancel(errSilent) })
+
+	req = req.Clone(ctx)
 
 	for _, v := range validators {
 		if value, ok := strings.CutPrefix(t.source.request.Known, revisionPrefix(v.header)); ok {
@@ -86,8 +121,16 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 	resp, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
+		silent.Stop()
+
+		if errors.Is(context.Cause(ctx), errSilent) {
+			err = errSilent
+		}
+
 		return nil, err
 	}
+
+	resp.Body = watched{ReadCloser: resp.Body, ctx: ctx, silence: t.silence, timer: silent}
 
 	switch resp.StatusCode {
 	case http.StatusNotModified:
