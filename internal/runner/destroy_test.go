@@ -98,13 +98,15 @@ func TestDestroyImports(t *testing.T) {
 
 	cases := map[string]struct {
 		version, module, list string
+		args                  []string
 		ran                   []string
 		err                   string
 	}{
 		"Imported":    {version: "Terraform v1.5.7", module: block, list: `printf 't.m\nt.n["a b"]\n'`, ran: []string{listRun, destroyRun}},
-		"NotImported": {version: "Terraform v1.8.5", module: block, list: `echo 't.n["a"]'`, ran: []string{listRun}, err: `t.n["a b"]. Nothing was destroyed. Remove the block from the module, or use a CLI of version 1.9 or later instead of Terraform 1.8.5`},
+		"NotImported": {version: "Terraform v1.8.5", module: block, list: `echo 't.n["a"]'`, ran: []string{listRun}, err: `t.n["a b"]. This try has destroyed nothing. Remove the block from the module, set spec.forProvider.destroyArgs to ["-refresh=false"], or use a CLI of version 1.9 or later instead of Terraform 1.8.5`},
 		"OpenTofu":    {version: "OpenTofu v1.8.0", module: block, ran: []string{listRun}, err: `import it and destroy it, too: t.n["a b"]`},
-		"Unknown":     {version: "OpenTofu v1.8.0", module: "import {\n  for_each = [1]\n  to = t.n[each.key]\n  id = 1\n}\n", ran: []string{listRun}, err: "too: with for_each. Nothing"},
+		"Unknown":     {version: "OpenTofu v1.8.0", module: "import {\n  for_each = [1]\n  to = t.n[each.key]\n  id = 1\n}\n", ran: []string{listRun}, err: "too: with for_each. This try"},
+		"NoRefresh":   {version: "Terraform v1.5.7", module: block, args: []string{"-refresh=false"}, ran: []string{destroyRun + " -refresh=false"}},
 		"NoState":     {version: "Terraform v1.5.7", module: block, list: fails("No state file"), ran: []string{listRun}, err: "cannot read state: No state file"},
 		"NoBlock":     {version: "Terraform v1.5.7", module: "output \"a\" { value = 1 }\n", ran: []string{destroyRun}},
 		"Ignored":     {version: "Terraform v1.9.0", module: block, ran: []string{destroyRun}},
@@ -116,7 +118,7 @@ func TestDestroyImports(t *testing.T) {
 			t.Parallel()
 
 			p := newPlace(t)
-			r := p.stubbed(t, firstUID, func(s *subject) { s.Module = tc.module })
+			r := p.stubbed(t, firstUID, func(s *subject) { s.Module, s.DestroyArgs = tc.module, tc.args })
 			r.CLI = p.cli(t, "other", tc.version)
 
 			if tc.list != "" {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -234,6 +235,12 @@ func (r *Runner) checkImports(ctx context.Context) error {
 		return nil
 	}
 
+	// An import is a part of the refresh.
+	args := slices.Concat(r.Inputs.parameters.DestroyArgs, environ.Args(r.run.Env, "destroy"))
+	if slices.ContainsFunc(args, func(arg string) bool { return strings.TrimLeft(arg, "-") == "refresh=false" }) {
+		return nil
+	}
+
 	declared, err := r.declared()
 	if err != nil || len(declared.Imports) == 0 {
 		return err
@@ -252,7 +259,7 @@ func (r *Runner) checkImports(ctx context.Context) error {
 
 	for _, address := range declared.Imports {
 		if address == "" || !slices.Contains(found, address) {
-			return errors.Errorf("%w: %s. Nothing was destroyed. Remove the block from the module, or use a CLI of version 1.9 or later instead of %s",
+			return errors.Errorf("%w: %s. This try has destroyed nothing. Remove the block from the module, set spec.forProvider.destroyArgs to [\"-refresh=false\"], or use a CLI of version 1.9 or later instead of %s",
 				ErrWouldImport, cmp.Or(address, "with for_each"), r.CLI)
 		}
 	}

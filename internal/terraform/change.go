@@ -28,9 +28,11 @@ type ResourceChange struct {
 	Previous string
 	// Imports says that the plan imports the instance, which exists already.
 	Imports bool
+	// Forgets says that a replacement leaves the old instance behind, because the module says destroy = false.
+	Forgets bool
 }
 
-// Deletes reports whether the change deletes something that exists.
+// Deletes reports whether the change deletes something that exists, or forgets it to create another one.
 func (c ResourceChange) Deletes() bool { return c.Action == "delete" || c.Action == "replace" }
 
 // DeletesImport reports whether the change deletes what it imports.
@@ -42,6 +44,8 @@ func (c ResourceChange) String() string { return c.Action + " " + c.Address }
 // Deletions are everything that a plan deletes or replaces.
 type Deletions struct {
 	Count int
+	// Forgotten is how many of them are replacements that forget what they replace: Summary.Destroy does not count them.
+	Forgotten int
 	// First has the first 50 addresses, those in the state, without secrets and cut to 256 bytes.
 	First []string
 	// Secret says that one of the addresses has a secret, so that others may look the same.
@@ -60,6 +64,10 @@ func (ws Workspace) deletions(changes []ResourceChange) Deletions {
 	all := make([]string, 0, len(changes))
 
 	for _, c := range changes {
+		if c.Forgets {
+			d.Forgotten++
+		}
+
 		address := cmp.Or(c.Previous, c.Address)
 		line := c.Action + " " + address + " " + c.Address
 

@@ -267,7 +267,7 @@ func HasOtherEncryption(err error) bool {
 // the configuration of its provider was removed, for example with the module that it was in.
 func IsPrevented(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool {
-		return d.says("prevent_destroy set, but the plan calls for", "Provider configuration not present")
+		return d.says("prevent_destroy set, but the plan calls for", "Provider configuration not present", "Provider instance not present")
 	})
 }
 
@@ -279,12 +279,11 @@ func MissesValue(err error) bool {
 	})
 }
 
-// RefusesModule reports whether the CLI runs a module with these variables never: it is for another version of the CLI, or
-// declares a variable that has no value.
-func RefusesModule(err error) bool {
-	return anyError(err, func(_ *Error, d Diagnostic) bool {
-		return d.says("No value for required variable", "Core version")
-	})
+// IsOfDeletion reports whether err is that of an init or a destroy.
+func IsOfDeletion(err error) bool {
+	e := &Error{}
+
+	return errors.As(err, &e) && (e.Op == opInit || e.Op == opDestroy)
 }
 
 // IsStateUnsaved reports whether an apply or destroy could not save the state.

@@ -157,10 +157,20 @@ func (r *report) addDiagnostic(in *jsonDiagnostic) {
 	}
 }
 
+// replaces matches the reasons why a plan replaces something.
+var replaces = regexp.MustCompile(`^(?:cannot_update|tainted|requested|replace_triggered_by)$`)
+
 func (r *report) addChange(c *jsonHook) {
+	// OpenTofu has no action for a replacement that forgets what it replaces.
+	forgets := slices.Contains([]string{"noop", "import", "move"}, c.Action) && replaces.MatchString(c.Reason)
+
 	switch {
-	case isChange(c.Action):
-		planned := ResourceChange{Action: c.Action, Address: c.Resource.Address, Imports: c.Importing != nil}
+	case forgets || isChange(c.Action):
+		planned := ResourceChange{Action: c.Action, Address: c.Resource.Address, Imports: c.Importing != nil || c.Action == "import", Forgets: forgets}
+		if forgets {
+			planned.Action = "replace"
+		}
+
 		if c.Previous != nil {
 			planned.Previous = c.Previous.Address
 		}

@@ -107,6 +107,17 @@ func TestReport(t *testing.T) {
 				Summary:    &Summary{Add: 1, Change: 2, Destroy: 3, Import: 4, Forget: 5},
 			},
 		},
+		"ForgetfulReplacement": {
+			reason: "a replacement that forgets what it replaces has no action of its own",
+			lines: `{"@message":"p","change":{"resource":{"addr":"a.b"},"action":"noop","reason":"cannot_update"},"type":"planned_change"}
+{"@message":"p","change":{"resource":{"addr":"a.i"},"action":"import","reason":"cannot_update","importing":{"id":"i"}},"type":"planned_change"}
+{"@message":"p","change":{"resource":{"addr":"a.n"},"action":"noop"},"type":"planned_change"}`,
+			want: want{
+				Text:    []string{"p", "p", "p"},
+				Planned: []ResourceChange{{Action: "replace", Address: "a.i", Imports: true, Forgets: true}, {Action: "replace", Address: "a.b", Forgets: true}},
+				Deletes: []ResourceChange{{Action: "replace", Address: "a.b", Forgets: true}, {Action: "replace", Address: "a.i", Imports: true, Forgets: true}},
+			},
+		},
 		"Apply": {
 			reason: "the result of an apply takes precedence over the plan; numbers are exact",
 			lines: `{"@message":"s","changes":{"add":9},"type":"change_summary"}

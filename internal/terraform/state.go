@@ -23,6 +23,7 @@ type State struct {
 	Serial    uint64 // Grows with every change.
 	Resources int    // Instances, data sources included.
 	Managed   int    // Instances, without data sources.
+	Deposed   int    // Objects that were replaced and are still to be destroyed. The other numbers do not count them.
 	// Outputs of the root module, except null ones, with the values of sensitive ones.
 	Outputs map[string]Output
 }
@@ -70,6 +71,7 @@ func ParseState(raw []byte) (*State, error) {
 			Mode      string `json:"mode"`
 			Instances []struct {
 				IndexKey json.RawMessage `json:"index_key"`
+				Deposed  string          `json:"deposed"`
 			} `json:"instances"`
 		} `json:"resources"`
 	}
@@ -91,6 +93,10 @@ func ParseState(raw []byte) (*State, error) {
 		keys := map[string]bool{}
 		for _, i := range r.Instances {
 			keys[string(i.IndexKey)] = true
+
+			if i.Deposed != "" {
+				s.Deposed++
+			}
 		}
 
 		s.Resources += len(keys)

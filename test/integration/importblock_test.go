@@ -86,9 +86,9 @@ resource "terraform_data" "precious" {
 		c.remove(t, ws)
 
 		if cli == commonTerraform {
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "import it and destroy it, too: terraform_data.precious. Nothing was destroyed. Remove the block",
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "import it and destroy it, too: terraform_data.precious. This try has destroyed nothing. Remove the block",
 				"to delete the Workspace and leave the infrastructure and its state behind")
-			c.changeModule(t, ws, own)
+			c.changeArguments(t, ws, "destroyArgs", "-refresh=false")
 		}
 
 		expectGone(t, c, ws)

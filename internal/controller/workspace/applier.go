@@ -307,7 +307,8 @@ func (a *applier) begin(ws workspace.Workspace, p *terraform.Plan) error {
 func (a *applier) observeApplied(ctx context.Context, applied *terraform.Applied) (schedule.Observation, error) {
 	prior := a.plan.Prior
 	state := summarizeState(prior)
-	added := applied.Add + applied.Import - applied.Destroy - applied.Forget
+	// OpenTofu does not count what a replacement has forgotten.
+	added := applied.Add + applied.Import - applied.Destroy - max(applied.Forget, a.plan.Summary.Forget)
 	// The next observation corrects the rest.
 	state.Resources = max(state.Resources+added, 0)
 
@@ -321,7 +322,8 @@ func (a *applier) observeApplied(ctx context.Context, applied *terraform.Applied
 
 	// The CLI does not print the values of sensitive outputs. It prints all outputs in one line,
 	// which is dropped if it is too long: missing outputs do not mean that there are none.
-	if applied.Outputs == nil || anySensitive(applied.Outputs) {
+	// The CLI counts a deposed object as a destroyed resource.
+	if applied.Outputs == nil || anySensitive(applied.Outputs) || prior.Deposed > 0 {
 		pulled, err := a.state.State(ctx)
 		if err != nil {
 			return schedule.Observation{}, err

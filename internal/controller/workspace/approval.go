@@ -56,8 +56,8 @@ func uncertain(p *terraform.Plan, whyNew string) string {
 		return "the CLI has not told what it would do"
 	case p.Deletions.Secret:
 		return "an address of what it would destroy contains a secret, so that another one may look the same"
-	case p.Deletions.Count != p.Summary.Destroy:
-		return fmt.Sprintf("the CLI counts %d to destroy, and names %d", p.Summary.Destroy, p.Deletions.Count)
+	case p.Deletions.Count-p.Deletions.Forgotten != p.Summary.Destroy:
+		return fmt.Sprintf("the CLI counts %d to destroy, and names %d", p.Summary.Destroy, p.Deletions.Count-p.Deletions.Forgotten)
 	default:
 		return ""
 	}

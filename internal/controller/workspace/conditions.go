@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -148,10 +149,20 @@ func describe(s *commonv1beta1.PlanSummary) string {
 	return text
 }
 
+// digits matches what differs in the texts of a warning, such as a time.
+var digits = regexp.MustCompile(`[0-9]+`)
+
 // warned records an Event if there are warnings that the status does not have yet.
 func warned(recorder event.Recorder, ws workspace.Workspace, warnings []string) {
-	known := ws.GetObservation().Warnings
-	if slices.ContainsFunc(warnings, func(w string) bool { return !slices.Contains(known, w) }) {
+	// A text that has a time or an age in it is another one at each poll.
+	same := func(w, known string) bool {
+		return digits.ReplaceAllString(w, "") == digits.ReplaceAllString(known, "")
+	}
+	isKnown := func(w string) bool {
+		return slices.ContainsFunc(ws.GetObservation().Warnings, func(known string) bool { return same(w, known) })
+	}
+
+	if slices.ContainsFunc(warnings, func(w string) bool { return !isKnown(w) }) {
 		recorder.Event(ws, event.Warning(reasonWarned, errors.New(strings.Join(warnings, "; "))))
 	}
 }

@@ -154,6 +154,7 @@ func TestApplied(t *testing.T) {
 		drift   []string
 		remakes bool
 		did     terraform.Summary
+		plan    terraform.Summary
 		want    commonv1beta1.StateSummary
 	}{
 		"First": {
@@ -187,6 +188,19 @@ func TestApplied(t *testing.T) {
 			did:     terraform.Summary{Add: 1},
 			want:    commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 3},
 		},
+		"ForgottenByReplacement": {
+			reason: "The apply does not count what its plan has counted.",
+			before: terraform.State{Lineage: "l", Managed: 2},
+			did:    terraform.Summary{Add: 1},
+			plan:   terraform.Summary{Add: 1, Forget: 1},
+			want:   commonv1beta1.StateSummary{Lineage: "l", Resources: 2},
+		},
+		"Deposed": {
+			reason: "The CLI counts the old object, which the state does not count.",
+			before: terraform.State{Lineage: "l", Serial: 3, Managed: 1, Deposed: 1},
+			did:    terraform.Summary{Add: 1, Destroy: 2},
+			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 4, Resources: 1},
+		},
 		"Forgotten": {
 			reason: "What is removed from the state only is not in it either.",
 			before: terraform.State{Lineage: "l", Managed: 2},
@@ -206,7 +220,8 @@ func TestApplied(t *testing.T) {
 			t.Parallel()
 
 			r := newAttempt(t, with())
-			r.applier.plan = &terraform.Plan{Prior: &tc.before, Drift: tc.drift}
+			r.applier.plan = &terraform.Plan{Prior: &tc.before, Drift: tc.drift, Summary: tc.plan}
+			r.runner.state = &terraform.State{Lineage: "l", Serial: 4, Managed: 1}
 			r.runner.remakes = tc.remakes
 
 			got, err := r.observeApplied(t.Context(), &terraform.Applied{Summary: tc.did, Outputs: map[string]terraform.Output{}})

@@ -54,8 +54,13 @@ func (a *applier) keepsTakenOver(ws workspace.Workspace, p *terraform.Plan) erro
 		return nil
 	case p.NoSummary || a.cli.WhyNewPlan() != "":
 		return takenOverError(ws, lineage, "what the apply would destroy is not known before", "Accept it")
-	case p.Summary.Destroy > 0:
-		return takenOverError(ws, lineage, fmt.Sprintf("the plan would destroy %s%s", workspace.Resources(p.Summary.Destroy), nameDestroyed(p)),
+	case p.Summary.Destroy+p.Deletions.Forgotten > 0:
+		what := "destroy"
+		if p.Deletions.Forgotten > 0 {
+			what = "destroy or forget"
+		}
+
+		return takenOverError(ws, lineage, fmt.Sprintf("the plan would %s %s%s", what, workspace.Resources(p.Summary.Destroy+p.Deletions.Forgotten), nameDestroyed(p)),
 			"Correct spec.forProvider so that the plan keeps them, or accept it")
 	default:
 		return nil
@@ -67,7 +72,12 @@ func (a *applier) keepsTakenOver(ws workspace.Workspace, p *terraform.Plan) erro
 func keepsImports(p *terraform.Plan) error {
 	for _, c := range p.Resources {
 		if c.DeletesImport() {
-			return errors.Errorf("the plan would import %s and destroy it, to create another one. Nothing was changed. Correct spec.forProvider so that the plan keeps it, or remove its import block", c.Address)
+			what := "destroy"
+			if c.Forgets {
+				what = "forget"
+			}
+
+			return errors.Errorf("the plan would import %s and %s it, to create another one. Nothing was changed. Correct spec.forProvider so that the plan keeps it, or remove its import block", c.Address, what)
 		}
 	}
 
@@ -101,7 +111,7 @@ func nameDestroyed(p *terraform.Plan) string {
 		return ""
 	}
 
-	if n := p.Summary.Destroy - len(named); n > 0 {
+	if n := p.Summary.Destroy + p.Deletions.Forgotten - len(named); n > 0 {
 		named = append(named, fmt.Sprintf("and %d more", n))
 	}
 

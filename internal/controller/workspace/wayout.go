@@ -52,7 +52,8 @@ func (e brokenModuleError) Unwrap() error { return e.error }
 // not pass by itself: something is missing that the specification refers to, the state cannot be read or is in
 // another backend, the module is broken, or it does not let a resource be destroyed, or would have more of them destroyed.
 func orLeaveBehind(ws workspace.Workspace, err error) error {
-	if !kerrors.IsNotFound(err) && !terraform.CannotLoadState(err) && !terraform.RefusesModule(err) && !terraform.IsBackendChange(err) && !terraform.IsPrevented(err) &&
+	broken := terraform.IsOfDeletion(err) && mayBeBroken(err)
+	if !broken && !kerrors.IsNotFound(err) && !terraform.CannotLoadState(err) && !terraform.IsBackendChange(err) && !terraform.IsPrevented(err) &&
 		!errors.Is(err, runner.ErrWouldImport) && !errors.As(err, &brokenModuleError{}) {
 		return err
 	}
