@@ -84,20 +84,30 @@ func TestRefusedArguments(t *testing.T) {
 			t.Errorf("-var foo: want the argument and its field, got %v", err)
 		}
 
-		for op, args := range map[string][]string{"plan": {"-var-file=env/prod.tfvars"}, "init": {"-backend-config=env/prod.hcl"}} {
-			module := map[string]string{"plan": "", "init": "terraform {\n  backend \"local\" {}\n}\n"}[op]
-
-			err := commands[op](t, c, newWorkspace(t, map[string]string{"main.tf": module}), args...)
-			if err == nil || !strings.HasPrefix(err.Error(), "spec.forProvider."+op+"Args or ") || !strings.HasSuffix(err.Error(), "Its path is relative to spec.forProvider.entrypoint") {
-				t.Errorf("%q: want the field and how to correct it, got %v", args, err)
-			}
-		}
-
 		ws := newWorkspace(t, map[string]string{"main.tf": ""})
 		ws.Env = append(ws.Env, "TF_CLI_ARGS=-foo")
 
 		if _, err := c.PullState(t.Context(), ws); err == nil || err.Error() != "spec.forProvider.env TF_CLI_ARGS: Refused argument: flag provided but not defined: -foo" {
 			t.Errorf("TF_CLI_ARGS: want the argument, got %v", err)
+		}
+	})
+}
+
+// TestArgumentsOfFiles has arguments that name files which do not exist.
+func TestArgumentsOfFiles(t *testing.T) {
+	const remedy = " Its path is relative to spec.forProvider.entrypoint"
+
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{"main.tf": ""})
+
+		_, err := c.Plan(t.Context(), ws, PlanOptions{Args: []string{"-var-file=env/prod.tfvars"}, Out: filepath.Join(ws.Dir, "plan")})
+		if err == nil || !strings.HasPrefix(err.Error(), "spec.forProvider.planArgs or ") || !strings.HasSuffix(err.Error(), remedy) {
+			t.Errorf("plan: want the field and how to correct it, got %v", err)
+		}
+
+		err = c.Init(t.Context(), newWorkspace(t, map[string]string{"main.tf": "terraform {\n  backend \"local\" {}\n}\n"}), InitOptions{Args: []string{"-backend-config=env/prod.hcl"}})
+		if err == nil || !strings.HasPrefix(err.Error(), "spec.forProvider.initArgs or ") || !strings.HasSuffix(err.Error(), remedy) {
+			t.Errorf("init: want the field and how to correct it, got %v", err)
 		}
 	})
 }
