@@ -46,6 +46,12 @@ func TestAdoption(t *testing.T) {
 	expectReady(t, c, late)
 	expectOutputs(t, c, late, map[string]string{"greeting": `"hello"`})
 
+	differs := newWorkspace(namespacedScope, ns, append(opts, withVar("greeting", "bye"))...)
+	differs.SetManagementPolicies(policyObserve())
+	meta.SetExternalName(differs, former.GetName())
+	c.create(t, differs)
+	expectCondition(t, c, differs, xpv2.TypeReady, corev1.ConditionFalse, "The plan has changes: see Drifted")
+
 	secret := unique("connection")
 	ws := newWorkspace(namespacedScope, ns, append(opts, withSecret(secret))...)
 	ws.SetManagementPolicies(policyObserve())

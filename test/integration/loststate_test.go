@@ -174,6 +174,18 @@ func TestLostState(t *testing.T) {
 		c.patch(t, stateSecret(ws, ns, suffix), map[string]any{"data": map[string][]byte{"tfstate": withNextSerial(t, backup.Data["tfstate"])}})
 		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "")
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is an old copy: expected 2 resources")
+
+		// The loss is the same if the module does not have the resource any more. It would be created again later.
+		c.changeModule(t, ws, `resource "terraform_data" "first" {}`)
+		eventually(t, func() error {
+			c.get(t, ws)
+
+			if s := ws.GetCondition(xpv2.TypeSynced); s.ObservedGeneration != ws.GetGeneration() || !strings.Contains(s.Message, "is an old copy: expected 2 resources") {
+				return errors.Errorf("want the same refusal of generation %d, got %s of %d", ws.GetGeneration(), describe(s), s.ObservedGeneration)
+			}
+
+			return nil
+		})
 		expectDone(t, e, "created")
 	})
 

@@ -73,6 +73,7 @@ func TestTakenOver(t *testing.T) {
 		third := newTwin(first, two, theirs...)
 		c.create(t, third)
 		expectCondition(t, c, third, xpv2.TypeSynced, corev1.ConditionFalse, "the plan would destroy 1 resource")
+		expectCondition(t, c, third, xpv2.TypeReady, corev1.ConditionFalse, "The plan was not applied: see Synced")
 		expectDone(t, e, "created")
 
 		c.acceptTakenOver(t, third)

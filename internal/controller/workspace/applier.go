@@ -181,8 +181,11 @@ func (a *applier) Update(ctx context.Context, ws workspace.Workspace) (managed.E
 
 	o, err := a.apply(ctx, ws)
 	if err != nil {
+		switch {
+		case errors.As(err, &refusedError{}):
+			neverReady(ws)
 		// An apply that found the state locked, or another one than was approved, has changed nothing.
-		if !terraform.IsLocked(err) && !errors.Is(err, errStaleApproval) {
+		case !terraform.IsLocked(err) && !errors.Is(err, errStaleApproval):
 			applyFailed(ws)
 		}
 
@@ -223,13 +226,18 @@ func (a *applier) reportApplied(ctx context.Context, ws workspace.Workspace, o s
 	return reported.ConnectionDetails, nil
 }
 
+// A refusedError says why an apply does not begin.
+type refusedError struct{ error }
+
+func (e refusedError) Unwrap() error { return e.error }
+
 // apply applies the plan and returns the observation of the result.
 func (a *applier) apply(ctx context.Context, ws workspace.Workspace) (schedule.Observation, error) {
 	// From here on the previous observation is out of date, even if the apply fails.
 	a.records.ForgetObservation(ws)
 
 	if err := a.begin(ws, a.plan); err != nil {
-		return schedule.Observation{}, err
+		return schedule.Observation{}, refusedError{err}
 	}
 
 	again := func(p *terraform.Plan) error {

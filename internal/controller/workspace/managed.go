@@ -71,7 +71,7 @@ func (c *connector) removeFinalizer(ctx context.Context, o resource.Object) erro
 			field = "spec.deletionPolicy"
 		}
 
-		c.recorder.Event(ws, event.Normal(reasonStateKept, fmt.Sprintf("Nothing is destroyed, as %s says: left are %s, and the state of the Terraform workspace %q",
+		c.recorder.Event(ws, event.Normal(reasonStateKept, fmt.Sprintf("Nothing is destroyed, as %s says. What stays: %s, and the state of the Terraform workspace %q",
 			field, workspace.Resources(workspace.Remembered(ws).Resources), workspace.TerraformWorkspace(ws))))
 	}
 

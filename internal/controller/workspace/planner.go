@@ -199,14 +199,15 @@ func (pl *planner) planned(ctx context.Context, ws workspace.Workspace, suspect 
 
 // mayHideLoss says whether a state has to be compared with the state that the status records. A
 // plan without changes is harmless, even if it was made from the wrong state. But if the status
-// showed a state without resources, without a lineage, or with another one than that of the Workspace,
-// it would hide the loss of the earlier state. The CLI plans with the resources of the old state and
+// showed a state without resources, without a lineage, or with another one than that of the Workspace, or an old one with
+// fewer resources, it would hide the loss of the earlier state. The CLI plans with the resources of the old state and
 // without its lineage, if the state is removed between its two reads (refreshState in OpenTofu's package
 // states/remote).
 func mayHideLoss(ws workspace.Workspace, p *terraform.Plan, s *terraform.State) bool {
-	own := ws.GetOwnership().Lineage
+	own, had, found := ws.GetOwnership().Lineage, workspace.Remembered(ws), summarizeState(s)
+	lacks := found.Serial <= had.Serial && found.Resources < had.Resources
 
-	return p.Changes || s.Empty() || s.Lineage == "" || own != "" && s.Lineage != own
+	return p.Changes || s.Empty() || s.Lineage == "" || own != "" && s.Lineage != own || lacks
 }
 
 // makePlan returns a plan. locked says that a lock with a named holder prevented one that takes it.

@@ -69,12 +69,12 @@ func neverReady(ws workspace.Workspace) {
 	}
 }
 
-// served is for a Workspace that no instance served until now, or whose creation or reconcile has failed before. It
-// has no other state of Ready while a difference may not be corrected: Synced has no failure any more.
+// served is for a Workspace that no instance served until now, which is new, or whose creation or reconcile has failed
+// before. It has no other state of Ready while a difference may not be corrected: Synced has no failure any more.
 func served(ws workspace.Workspace) {
 	was, own := ws.GetCondition(xpv2.TypeReady), ws.GetOwnership()
 	reported := ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue && ws.GetCondition(workspace.TypeDrifted).Status == corev1.ConditionTrue
-	outdated := isNotServed(ws) || was.Reason == xpv2.ReasonCreating || strings.HasSuffix(was.Message, "see Synced")
+	outdated := isNotServed(ws) || was.Status == corev1.ConditionUnknown || was.Reason == xpv2.ReasonCreating || strings.HasSuffix(was.Message, "see Synced")
 
 	switch {
 	// Something exists, so that what is left to create would be an update.
