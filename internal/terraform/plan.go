@@ -112,6 +112,9 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 		Resources: r.planned.kept, MoreResources: r.planned.more, Outputs: r.newOutputs.kept, Drift: r.drift.kept,
 		Deletions: ws.deletions(r.deletes), Warnings: r.warned(ws),
 	}
+	// Terraform names them, and does not count them.
+	p.Summary.Forget = max(p.Summary.Forget, r.removed)
+
 	for i, c := range p.Resources {
 		p.Resources[i].Address = ws.shown(c.Address)
 	}

@@ -361,6 +361,11 @@ func TestPlanAnswers(t *testing.T) {
 			stdout: summary, code: "0",
 			want: &Plan{Summary: Summary{Add: 1}},
 		},
+		"Removed": {
+			reason: "Terraform names what it removes from the state only, and does not count it",
+			stdout: `{"change":{"resource":{"addr":"a.b"},"action":"remove"},"type":"planned_change"}` + "\n" + summary, code: "2",
+			want: &Plan{Changes: true, Summary: Summary{Add: 1, Forget: 1}, Resources: []ResourceChange{{Action: "remove", Address: "a.b"}}},
+		},
 		"Panic": {
 			reason: "a Go program that panics ends with code 2 too",
 			stdout: "", code: "2",

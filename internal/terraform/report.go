@@ -25,7 +25,7 @@ type Summary struct {
 	Change  int `json:"change"`
 	Destroy int `json:"remove"`
 	Import  int `json:"import"`
-	Forget  int `json:"forget"` // Removed from the state only. Terraform does not count them.
+	Forget  int `json:"forget"` // Removed from the state only. Terraform does not count them in an apply.
 }
 
 // A Progress is the progress of a run with one resource instance.
@@ -54,6 +54,7 @@ type report struct {
 	drift      firsts[string]
 	planned    firsts[ResourceChange]
 	deletes    []ResourceChange // Everything that a plan deletes.
+	removed    int              // The number of resources that a plan removes from the state only.
 	newOutputs firsts[string]   // The names of those that a plan changes.
 	checkReads bool             // A plan reads data sources in check blocks once more when it is applied,
 	reads      bool             // and other data sources then.
@@ -176,6 +177,10 @@ func (r *report) addChange(c *jsonHook) {
 		}
 
 		r.planned.add(planned)
+
+		if planned.Action == "remove" || planned.Action == "forget" {
+			r.removed++
+		}
 
 		if planned.Deletes() {
 			r.deletes = append(r.deletes, planned)
