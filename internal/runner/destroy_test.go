@@ -107,6 +107,7 @@ func TestDestroyImports(t *testing.T) {
 		"OpenTofu":    {version: "OpenTofu v1.8.0", module: block, ran: []string{listRun}, err: `import it and destroy it, too: t.n["a b"]`},
 		"Unknown":     {version: "OpenTofu v1.8.0", module: "import {\n  for_each = [1]\n  to = t.n[each.key]\n  id = 1\n}\n", ran: []string{listRun}, err: "too: with for_each. This try"},
 		"NoRefresh":   {version: "Terraform v1.5.7", module: block, args: []string{"-refresh=false"}, ran: []string{destroyRun + " -refresh=false"}},
+		"Variable":    {version: "Terraform v1.5.7", module: block, args: []string{"-var", "refresh=false"}, ran: []string{listRun}, err: "import it and destroy it, too"},
 		"NoState":     {version: "Terraform v1.5.7", module: block, list: fails("No state file"), ran: []string{listRun}, err: "cannot read state: No state file"},
 		"NoBlock":     {version: "Terraform v1.5.7", module: "output \"a\" { value = 1 }\n", ran: []string{destroyRun}},
 		"Ignored":     {version: "Terraform v1.9.0", module: block, ran: []string{destroyRun}},

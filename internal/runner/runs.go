@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -237,7 +236,7 @@ func (r *Runner) checkImports(ctx context.Context) error {
 
 	// An import is a part of the refresh.
 	args := slices.Concat(r.Inputs.parameters.DestroyArgs, environ.Args(r.run.Env, "destroy"))
-	if slices.ContainsFunc(args, func(arg string) bool { return strings.TrimLeft(arg, "-") == "refresh=false" }) {
+	if slices.Contains(args, "-refresh=false") {
 		return nil
 	}
 
