@@ -82,6 +82,19 @@ func TestApproval(t *testing.T) {
 			text:      "delete a.b. To apply exactly this plan: kubectl annotate --overwrite workspaces.tf.upbound.io ws terraform.crossplane.io/approve-plan=" + id(ownState()),
 			want:      outcome{ran: []string{"plan"}, events: []string{"AwaitingApproval"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
+		"Forgetful": {
+			reason: "A replacement that forgets is one, although the CLI does not count it.",
+			ws:     with(owner, readyFor(1)),
+			plan: func() terraform.Plan {
+				p := deletes()
+				p.Summary.Destroy, p.Deletions.Forgotten = 0, p.Deletions.Count
+
+				return p
+			}(),
+			prior:     ownState(),
+			condition: reasonPlanPending,
+			want:      outcome{ran: []string{"plan"}, events: []string{"AwaitingApproval"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
 		"NotReady": {
 			reason:    "What was not ready waits, too.",
 			ws:        with(owner),
