@@ -260,8 +260,12 @@ func TestOrder(t *testing.T) {
 	)
 
 	b := startBusy(t, c, clusterScope, shard, func(*instance) {
-		changed, deleted = create(), create()
+		// One after the other: a Workspace that has to wait for a slot comes to the queue once more
+		// after ticketTimeout.
+		changed = create()
 		expectReady(t, c, changed)
+
+		deleted = create()
 		expectReady(t, c, deleted)
 
 		for range polls {
