@@ -203,7 +203,20 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 		return err
 	}
 
-	return r.Dir.ReplaceTree(tree, key+" "+cmp.Or(s.revision, res.Revision))
+	revision := cmp.Or(s.revision, res.Revision)
+	if revision == "" {
+		// Without this, each fetch would restore the lock file of the module. If that lacks a provider, or a checksum for
+		// this platform, each poll would need init to complete it again.
+		if revision, err = workdir.TreeDigest(tree); err != nil {
+			return errors.Wrap(err, "cannot read module")
+		}
+
+		if revision == known {
+			return nil
+		}
+	}
+
+	return r.Dir.ReplaceTree(tree, key+" "+revision)
 }
 
 // get returns the files of the source from the store. Otherwise it calls run, which fetches them

@@ -103,6 +103,42 @@ func TestPathPolicy(t *testing.T) {
 	once.expect(t, files{"main.tf": "1", "old.tf": "1"})
 }
 
+// TestUnchangedPath ensures that a directory without changes does not restore files that a run has completed, such as
+// the lock file.
+func TestUnchangedPath(t *testing.T) {
+	t.Parallel()
+
+	src := t.TempDir()
+	filesystem.Write(t, src, files{"main.tf": "1", ".terraform.lock.hcl": "incomplete", "run.sh": "#!/bin/sh"})
+
+	p := newPlace(t, src)
+	p.ensure(t)
+
+	completed := files{"main.tf": "1", ".terraform.lock.hcl": "complete", "run.sh": "#!/bin/sh"}
+
+	filesystem.Write(t, p.dir.Path(), files{".terraform.lock.hcl": "complete"})
+	p.ensure(t)
+	p.expect(t, completed)
+
+	// Each of these is a change, also where no file has another content.
+	for name, change := range map[string]func() error{
+		"mode": func() error { return os.Chmod(filepath.Join(src, "run.sh"), 0o700) },
+		"name": func() error { return os.Rename(filepath.Join(src, "main.tf"), filepath.Join(src, "other.tf")) },
+	} {
+		filesystem.Write(t, p.dir.Path(), files{".terraform.lock.hcl": "complete"})
+
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+
+		p.ensure(t)
+
+		if lock, err := os.ReadFile(filepath.Join(p.dir.Path(), ".terraform.lock.hcl")); err != nil || string(lock) != "incomplete" {
+			t.Errorf("after a change of a %s: want the lock file of the module, got %q, %v", name, lock, err)
+		}
+	}
+}
+
 // TestPathPrivate ensures that a directory is not copied into itself, and that no tenant gets
 // files of another one by any path.
 func TestPathPrivate(t *testing.T) {

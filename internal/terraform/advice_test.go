@@ -35,6 +35,10 @@ func TestAdvice(t *testing.T) {
 			cli:  "This module is not compatible with OpenTofu v1.12.6.\n\nTo proceed, either choose another supported OpenTofu version or update this version constraint. Version constraints are normally set for good reason, so updating the constraint may lead to other errors or unexpected behavior.",
 			here: "This module is not compatible with OpenTofu v1.12.6. Update this version constraint, or choose another version in spec.forProvider.cli",
 		},
+		"NewerBlock": {
+			cli:  `Unsupported block type: Blocks of type "removed" are not expected here.`,
+			here: `Unsupported block type: Blocks of type "removed" are not expected here: other versions or products have them, and spec.forProvider.cli chooses one`,
+		},
 		"Undeclared": {
 			cli:  "If you meant to use this value, add a \"variable\" block to the configuration.\n\nTo silence these warnings, use TF_VAR_... environment variables to provide certain \"global\" settings to all configurations in your organization. To reduce the verbosity of these warnings, use the -compact-warnings option.",
 			here: `If you meant to use this value, add a "variable" block to the configuration.`,

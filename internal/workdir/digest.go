@@ -50,18 +50,51 @@ func Encode(values ...any) string {
 // The content in the result is a digest of the content of a file, because a module may be larger than
 // memory, or the target of a symbolic link.
 func (d *Dir) Files(leftOut ...string) (map[string]File, error) {
+	return filesOf(d.dir, func(name string, e fs.DirEntry) bool {
+		return e.IsDir() && e.Name() == gitDir || !e.IsDir() && slices.Contains(leftOut, name)
+	})
+}
+
+// TreeDigest returns a digest of everything that ReplaceTree takes from a directory: a revision for a
+// source that has none.
+func TreeDigest(dir string) (string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close() //nolint:errcheck // Nothing was written.
+
+	var modes []string
+
+	files, err := filesOf(root, func(_ string, e fs.DirEntry) bool {
+		if info, err := e.Info(); err == nil && !e.IsDir() {
+			modes = append(modes, info.Mode().String()) // A script may have become executable.
+		}
+
+		return false
+	})
+
+	return Digest(files, modes...), err
+}
+
+// filesOf returns the files for Files, without those that are left out.
+func filesOf(root *os.Root, leftOut func(name string, e fs.DirEntry) bool) (map[string]File, error) {
 	files := map[string]File{}
-	err := fs.WalkDir(d.dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+	err := fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && (reserved(e.Name()) || e.Name() == gitDir):
-			return fs.SkipDir
-		case e.IsDir(), reserved(e.Name()), slices.Contains(leftOut, name):
+		case reserved(e.Name()) || leftOut(name, e):
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+
+			return nil
+		case e.IsDir():
 			return nil
 		}
 
-		if files[name], err = readAny(d.dir, name, e); err != nil {
+		if files[name], err = readAny(root, name, e); err != nil {
 			return fmt.Errorf("cannot read %q: %w", name, err)
 		}
 

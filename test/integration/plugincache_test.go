@@ -5,12 +5,18 @@
 package integration
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 // TestPluginCacheIsBounded ensures that an instance removes providers from the plugin
@@ -59,5 +65,30 @@ func TestPluginCacheIsBounded(t *testing.T) {
 
 	if _, err := os.Stat(filepath.Join(packages, "used")); err != nil {
 		t.Errorf("a provider that a working directory uses: %v", err)
+	}
+}
+
+// TestIncompleteLockFile has a module in a directory whose lock file lacks a provider, and polls it. Init completes the
+// file once, not at each poll.
+func TestIncompleteLockFile(t *testing.T) {
+	t.Parallel()
+
+	c, ns, shard, i := useOpenTofu(t)
+	src := t.TempDir()
+	filesystem.Write(t, src, tree{"main.tf": moduleFile(t, "plugin.tf"), ".terraform.lock.hcl": "# Made before the provider was added.\n"})
+
+	rc := c.secretKey(t, ns, fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", shared.mirror))
+	cfg := c.createConfig(t, namespacedScope, ns, configSpec{Credentials: []commonv1beta1.ProviderCredentials{secretCredentials(".terraformrc", rc)}})
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, src))
+	expectReady(t, c, ws)
+
+	before := i.runs.of(string(ws.GetUID()))
+
+	for range 2 {
+		c.request(t, ws)
+	}
+
+	if diff := cmp.Diff(append(before, "plan", "plan"), i.runs.of(string(ws.GetUID()))); diff != "" {
+		t.Errorf("runs of the CLI: -want, +got:\n%s", diff)
 	}
 }
