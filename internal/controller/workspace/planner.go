@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"context"
+	"fmt"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -181,6 +182,7 @@ func (pl *planner) planned(ctx context.Context, ws workspace.Workspace, suspect 
 		}
 	}
 
+	p.Warnings = p.Warnings.WithPlan(ignoredInterval(ws))
 	pl.plan = p
 
 	return schedule.Observation{
@@ -195,6 +197,18 @@ func (pl *planner) planned(ctx context.Context, ws workspace.Workspace, suspect 
 		State:    new(summarizeState(state)),
 		Warnings: p.Warnings.Texts(),
 	}, nil
+}
+
+// ignoredInterval warns of a poll interval that is none, such as "1d": the Workspace is polled as if it had no annotation.
+func ignoredInterval(ws workspace.Workspace) terraform.Warnings {
+	value := ws.GetAnnotations()[meta.AnnotationKeyPollInterval]
+	if _, ok := meta.GetPollInterval(ws); ok || value == "" {
+		return terraform.Warnings{}
+	}
+
+	return terraform.Warnings{First: []terraform.Diagnostic{{
+		File: "annotation " + meta.AnnotationKeyPollInterval, Summary: "No effect", Detail: fmt.Sprintf("%q is no duration such as 90m or 24h", value),
+	}}}
 }
 
 // mayHideLoss says whether a state has to be compared with the state that the status records. A
