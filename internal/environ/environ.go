@@ -79,6 +79,25 @@ func Words(value string) []string {
 	return words
 }
 
+// Flags returns the flags of the supplied names among arguments, with their values.
+func Flags(args []string, names ...string) []string {
+	var flags []string
+
+	for i, arg := range args {
+		name, _, hasValue := strings.Cut(strings.Replace(arg, "--", "-", 1), "=")
+		if !slices.Contains(names, name) {
+			continue
+		}
+
+		flags = append(flags, arg)
+		if !hasValue && i+1 < len(args) {
+			flags = append(flags, args[i+1])
+		}
+	}
+
+	return flags
+}
+
 // Quote returns the value of a variable whose name begins with TF_CLI_ARGS that consists of these words.
 func Quote(words []string) string {
 	quoted := make([]string, len(words))

@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
@@ -106,7 +105,7 @@ func (r *Runner) savedPlanEnv() []string {
 
 	value, _ := environ.Lookup(r.run.Env, "TF_CLI_ARGS_plan")
 
-	flags := variableFlags(environ.Words(value))
+	flags := environ.Flags(environ.Words(value), "-var", "-var-file")
 	if len(flags) == 0 {
 		return r.run.Env
 	}
@@ -114,23 +113,4 @@ func (r *Runner) savedPlanEnv() []string {
 	value, _ = environ.Lookup(r.run.Env, variable)
 
 	return append(slices.Clone(r.run.Env), variable+"="+value+" "+environ.Quote(flags))
-}
-
-// variableFlags returns the flags -var and -var-file among the arguments, with their values.
-func variableFlags(args []string) []string {
-	var flags []string
-
-	for i, arg := range args {
-		name, _, hasValue := strings.Cut(strings.Replace(arg, "--", "-", 1), "=")
-		if name != "-var" && name != "-var-file" {
-			continue
-		}
-
-		flags = append(flags, arg)
-		if !hasValue && i+1 < len(args) {
-			flags = append(flags, args[i+1])
-		}
-	}
-
-	return flags
 }

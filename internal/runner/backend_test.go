@@ -87,6 +87,7 @@ func TestStateArguments(t *testing.T) {
 		"Replace":     {reason: "There would be no end.", change: func(s *subject) { s.PlanArgs = []string{"-replace=a.b"} }, err: `"-replace" in spec.forProvider.planArgs: each poll would plan to replace the resource again`},
 		"ReplaceEnv":  {reason: "So would there be of the environment.", change: environment("TF_CLI_ARGS_plan", "-replace a.b"), err: `"-replace" in the environment variable TF_CLI_ARGS_plan`},
 		"Generate":    {reason: "The file does not outlive the directory.", change: func(s *subject) { s.PlanArgs = []string{"-generate-config-out=a.tf"} }, err: `"-generate-config-out" in spec.forProvider.planArgs: the generated file is lost with the directory`},
+		"JSON":        {reason: "The provider reads the JSON.", change: func(s *subject) { s.ApplyArgs = []string{"-json-into=a"} }, err: `"-json-into" in spec.forProvider.applyArgs: remove it`},
 		"Deleted":     {reason: "A deletion plans nothing.", change: func(s *subject) { s.PlanArgs = []string{"-replace=a.b"} }, deleted: true},
 		"Replaces":    {reason: "An apply ends.", change: func(s *subject) { s.ApplyArgs = []string{"-replace=a.b"} }},
 		"NUL":         {reason: "No process can have it.", change: initArgs("-no\x00"), err: `cannot use the argument "-no\x00" in spec.forProvider.initArgs`},

@@ -321,6 +321,8 @@ func refusedArg(word string, plans bool) (name, remedy string) {
 		return name, "it would write a state without a check whose it is. Copy the state by hand, with its lineage (state pull, state push), and use -reconfigure instead until the Workspace is Synced"
 	case "force": // Of "workspace delete" and "state push".
 		return name, "remove it: it deletes or replaces a state that has resources"
+	case "json-into":
+		return name, "remove it: the provider reads what the CLI prints as JSON. The log of the provider has the text of each run"
 	case "generate-config-out":
 		if plans {
 			return name, "the generated file is lost with the directory, and then what was imported would be destroyed. Write the resource block into the module"

@@ -6,8 +6,10 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/vars"
 )
 
@@ -23,9 +25,9 @@ type origin struct {
 // origin returns what people have written where the CLI sees a line of a file: a field, and the line of it, or
 // 0. It returns no field for files of a module that was fetched.
 func (in *Inputs) origin(file string, line int) (field string, fieldLine int) {
-	// The CLI calls the text of an environment variable so.
+	// The CLI calls the text of an option and of an environment variable so.
 	if name, ok := strings.CutPrefix(file, "<value for var."); ok {
-		return "spec.forProvider.env TF_VAR_" + strings.TrimSuffix(name, ">"), line
+		return in.originOfVariable(strings.TrimSuffix(name, ">")), line
 	}
 
 	o := in.origins[file]
@@ -39,4 +41,27 @@ func (in *Inputs) origin(file string, line int) (field string, fieldLine int) {
 	}
 
 	return o.field, line
+}
+
+// originOfVariable returns where the text of a variable comes from. An option takes precedence over the environment.
+func (in *Inputs) originOfVariable(name string) string {
+	p := in.parameters
+
+	for _, args := range []struct {
+		field string
+		words []string
+	}{
+		{"spec.forProvider.planArgs", p.PlanArgs},
+		{"spec.forProvider.destroyArgs", p.DestroyArgs},
+		{"spec.forProvider.applyArgs", p.ApplyArgs},
+		{"spec.forProvider.initArgs", p.InitArgs},
+	} {
+		if slices.ContainsFunc(environ.Flags(args.words, "-var"), func(word string) bool {
+			return strings.HasPrefix(strings.TrimPrefix(strings.TrimLeft(word, "-"), "var="), name+"=")
+		}) {
+			return args.field + " -var " + name
+		}
+	}
+
+	return "spec.forProvider.env TF_VAR_" + name
 }

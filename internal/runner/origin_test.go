@@ -48,6 +48,8 @@ func TestOrigins(t *testing.T) {
 		},
 		"Module":        {reason: "It is inline.", want: "spec.forProvider.module, line 2: ", change: []func(*subject){inline("#\n}")}},
 		"Environment":   {reason: "Its text is not HCL.", want: "spec.forProvider.env TF_VAR_a, line 1: ", change: []func(*subject){list, environment("TF_VAR_a", "b,c")}},
+		"Option":        {reason: "An option takes precedence.", want: "spec.forProvider.planArgs -var a, line 1: ", change: []func(*subject){list, environment("TF_VAR_a", "[]"), func(s *subject) { s.PlanArgs = []string{"-var=a=b,c"} }}},
+		"OptionOfTwo":   {reason: "The value is the next word.", want: "spec.forProvider.planArgs -var a, line 1: ", change: []func(*subject){list, func(s *subject) { s.PlanArgs = []string{"-var", "a=b,c"} }}},
 		"Configuration": {reason: "It is not HCL.", want: "spec.configuration of the ProviderConfig, line 2: ", change: []func(*subject){configuration("#\n}")}},
 		"Backend":       {reason: "The backend has no such setting.", want: "spec.backendFile of the ProviderConfig, line 1: ", change: []func(*subject){partialBackend, func(s *subject) { s.config.BackendFile = new("nonsense = 1") }, inline("terraform {\n  backend \"local\" {}\n}")}},
 		"Credentials":   {reason: "The CLI loads a file of this name.", want: `spec.credentials of the ProviderConfig, filename "terraform.tfvars", line 1: `, change: []func(*subject){credentials("terraform.tfvars")}},

@@ -154,19 +154,52 @@ func (r *Runner) writeInputs() (path string, err error) {
 
 // declared returns the variables that the module declares.
 func (r *Runner) declared() (vars.Declarations, error) {
+	var d vars.Declarations
+
+	err := r.readModule(func(dir fs.FS) (err error) {
+		d, err = vars.Declared(dir)
+
+		return err
+	})
+
+	return d, err
+}
+
+// IsModuleEmpty says whether no file of the module in the entrypoint has a block, as if a template was rendered to
+// nothing. The CLI refuses to plan without any file, but there is always one of the provider.
+func (r *Runner) IsModuleEmpty() (bool, error) {
+	empty := true
+
+	err := r.readModule(func(dir fs.FS) error {
+		entries, err := fs.ReadDir(dir, ".")
+		for _, e := range entries {
+			if name := e.Name(); !e.IsDir() && name != configurationFile && r.CLI.Reads(name) {
+				src, err := fs.ReadFile(dir, name)
+				empty = empty && err == nil && terraform.IsEmptyFile(src, name)
+			}
+		}
+
+		return err
+	})
+
+	return empty, err
+}
+
+// readModule calls read with the directory of the entrypoint.
+func (r *Runner) readModule(read func(dir fs.FS) error) error {
 	root, err := os.OpenRoot(r.Dir.Path())
 	if err != nil {
-		return vars.Declarations{}, err
+		return err
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
 	// Files of the module may be links to its files outside of the entrypoint.
 	dir, err := fs.Sub(regular.FS(root, terraform.MaxFile), r.Inputs.parameters.Entrypoint)
 	if err != nil {
-		return vars.Declarations{}, err
+		return err
 	}
 
-	return vars.Declared(dir)
+	return read(dir)
 }
 
 // env returns the environment of the runs. Variables of the Workspace take precedence.

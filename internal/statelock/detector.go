@@ -136,7 +136,7 @@ func (e LockedError) Error() string {
 	case e.Lease != "":
 		remedy = "delete the Lease " + e.Lease
 	case e.Lock.Operation == MakesState:
-		remedy += ", or, if the backend is kubernetes and the state was never made, remove the holder from the Lease with that ID with kubectl"
+		remedy += ". If the state was never made, which the command needs, remove the lock itself: with the backend kubernetes the holder in the Lease with that ID, with s3 the object whose name ends in .tflock"
 	}
 
 	// All that Terraform shows of the lock in an http backend is its ID.

@@ -32,7 +32,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`(?:[,:;] (?:please )?run| To make the initial dependency selections that will initialize the dependency lock file, run:) "?` + eitherCLI + ` init(?: to ensure all providers are correctly installed|")?`), ""},
 	{
 		regexp.MustCompile(`If you wish to attempt automatic migration of the state, use "` + eitherCLI + ` init -migrate-state"\. If you wish to store the current configuration with no changes to the state, use "` + eitherCLI + ` init -reconfigure"`),
-		`Restore the old backend, in the ProviderConfig or the module. Or copy the state to the new one, and set spec.forProvider.initArgs to ["-reconfigure"] until the Workspace is Synced`,
+		`Restore the old backend, in the ProviderConfig or the module. Or copy the state to the new one (if only credentials have changed, there is nothing to copy), and set spec.forProvider.initArgs to ["-reconfigure"] until the Workspace is Synced`,
 	},
 	{ // Init has run before, so that init itself is not the remedy.
 		regexp.MustCompile(`(Reason: .*?) The "backend" is the interface that \S+ uses to store state,.*$`),
@@ -46,6 +46,8 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(` ?Please ensure that your \S+ state exists and that you've configured it properly\. You can use the "-state" flag to point \S+ at another state file\.(?: (Cause:))?`), "$1"},
 	{regexp.MustCompile(`use the -target (?:planning )?(?:option|argument)`), "use the option -target in spec.forProvider.planArgs and applyArgs"},
 	{regexp.MustCompile(`use the planning option (-exclude=)`), "use in spec.forProvider.planArgs and applyArgs the option $1"},
+	// A warning is short, and its advice comes last.
+	{regexp.MustCompile(`so some changes requested in the configuration may have been ignored and the output values may not be fully updated`), "so it may leave out changes"},
 	{regexp.MustCompile(`Run the following command to verify that no other changes are pending: ` + eitherCLI + ` plan`), "Remove it from spec.forProvider.planArgs and applyArgs when the changes are made"},
 	{
 		regexp.MustCompile(`could not read (?:Username|Password) for ('[^']*'): (?:No such device or address|terminal prompts disabled)`),

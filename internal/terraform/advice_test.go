@@ -74,7 +74,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"Backend": {
 			cli:  "which may require migrating existing state.\n\nIf you wish to attempt automatic migration of the state, use \"terraform init -migrate-state\".\nIf you wish to store the current configuration with no changes to the state, use \"terraform init -reconfigure\".",
-			here: `which may require migrating existing state. Restore the old backend, in the ProviderConfig or the module. Or copy the state to the new one, and set spec.forProvider.initArgs to ["-reconfigure"] until the Workspace is Synced.`,
+			here: `which may require migrating existing state. Restore the old backend, in the ProviderConfig or the module. Or copy the state to the new one (if only credentials have changed, there is nothing to copy), and set spec.forProvider.initArgs to ["-reconfigure"] until the Workspace is Synced.`,
 		},
 		"BackendOfInit": {
 			cli:  "Reason: Backend configuration block has changed\n\nThe \"backend\" is the interface that OpenTofu uses to store state,\nperform operations, etc. If this message is showing up, it means that the\nOpenTofu configuration you're using is using a custom configuration for\nthe OpenTofu backend.\n\nPlease run \"tofu init\" with either the \"-reconfigure\" or \"-migrate-state\" flags to\nuse the current configuration.\n\nIf the change reason above is incorrect, please verify your configuration\nhasn't changed and try again.",
@@ -143,6 +143,10 @@ func TestAdvice(t *testing.T) {
 		"Default": {
 			cli:  "default workspace not supported\nYou can create a new workspace with the \"workspace new\" command.",
 			here: "default workspace not supported Set the annotation crossplane.io/external-name to another name.",
+		},
+		"Targeted": {
+			cli:  "The plan was created with the -target option in effect, so some changes requested in the configuration may have been ignored and the output values may not be fully updated. Run the following command to verify that no other changes are pending:\n    terraform plan",
+			here: "The plan was created with the -target option in effect, so it may leave out changes. Remove it from spec.forProvider.planArgs and applyArgs when the changes are made",
 		},
 		"Providers": {
 			cli:  "Did you intend to use x/y? To see which modules are currently depending on x/z, run the following command:\n    tofu providers",

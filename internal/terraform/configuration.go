@@ -101,6 +101,22 @@ func CheckExpression(text string) error {
 	return nil
 }
 
+// IsEmptyFile says whether a file of a module has nothing but comments. One that cannot be parsed is not empty.
+func IsEmptyFile(src []byte, name string) bool {
+	f, ok := ParseFile(src, name)
+	if !ok {
+		return false
+	}
+
+	if native, ok := f.Body.(*hclsyntax.Body); ok {
+		return len(native.Blocks)+len(native.Attributes) == 0
+	}
+
+	attributes, diags := f.Body.JustAttributes() // Of JSON, also the blocks.
+
+	return len(attributes) == 0 && !diags.HasErrors()
+}
+
 // InitUsesVariables reports whether init depends on variables because of a file of a module: in the source or
 // the version of a module, or in the settings of a backend or of the encryption. A file that cannot be parsed may do so.
 func InitUsesVariables(src []byte, name string) bool {

@@ -55,7 +55,7 @@ func newError(op string, ws Workspace, res result, reported firsts[Diagnostic]) 
 		e.Diagnostics, shown = parseText(res.stderr), parseText(stderr)
 	}
 
-	if d, ok := refusedArguments(op, shown, stderr); ok {
+	if d, ok := refusedArguments(op, ws.Env, shown, stderr); ok {
 		shown = []Diagnostic{d}
 	}
 

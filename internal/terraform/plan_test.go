@@ -272,7 +272,7 @@ func TestPlanFails(t *testing.T) {
 			"UnknownArgument": {
 				reason: "an unknown argument",
 				args:   []string{"-foo"},
-				want:   "spec.forProvider.planArgs or spec.forProvider.env TF_CLI_ARGS: Refused argument: flag provided but not defined: -foo",
+				want:   "spec.forProvider.planArgs: Refused argument: flag provided but not defined: -foo",
 			},
 		}
 		for name, tc := range cases {

@@ -13,11 +13,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
 )
 
@@ -36,14 +38,39 @@ type command struct {
 	stdin       []byte
 }
 
-// environ is never nil, which os/exec would take for the environment of this process.
-func (cmd command) environ(ws Workspace) []string {
+// environ returns the environment of a command. It is never nil, which os/exec would take for the environment of this
+// process.
+func (c *CLI) environ(cmd command, ws Workspace) []string {
 	env := append([]string{}, ws.Env...)
 	if cmd.inWorkspace {
 		env = append(env, "TF_WORKSPACE="+ws.name())
 	}
 
+	// People mean the commands that work with the module. The others refuse most flags: without this, a state could be
+	// neither read nor saved with a flag such as -input=false.
+	if value, _ := environ.Lookup(env, allArgs); value != "" && !slices.Contains([]string{opInit, opPlan, opApply, opDestroy}, cmd.op) {
+		env = append(env, allArgs+"="+environ.Quote(environ.Flags(environ.Words(value), c.flagsOf(cmd)...)))
+	}
+
 	return env
+}
+
+// allArgs is the variable with arguments of all commands.
+const allArgs = "TF_CLI_ARGS"
+
+// flagsOf returns the flags of a command on the state that people may set for all commands.
+func (c *CLI) flagsOf(cmd command) []string {
+	var flags []string
+
+	if c.Since(OpenTofu, "1.8.0") {
+		flags = append(flags, "-var", "-var-file")
+	}
+
+	if cmd.op == opStatePush || cmd.op == opDeleteWorkspace {
+		flags = append(flags, "-lock", "-lock-timeout")
+	}
+
+	return flags
 }
 
 // run returns the output of a command. It is not logged: a state is full of secrets.
@@ -131,7 +158,7 @@ func (c *CLI) execute(ctx context.Context, ws Workspace, cmd command, stdout io.
 
 	run := exec.CommandContext(ctx, c.Path, cmd.args...) //nolint:gosec // Running this program is the purpose of the package.
 	run.Dir = ws.Dir
-	run.Env = cmd.environ(ws)
+	run.Env = c.environ(cmd, ws)
 	run.Stdout = stdout
 	run.Stderr = stderr
 	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

@@ -118,6 +118,24 @@ func TestEnvironmentOfARun(t *testing.T) {
 			ws:     Workspace{Name: "mine", Env: []string{"STUB=env"}},
 			want:   []string{"STUB=env"},
 		},
+		"Planning": {
+			reason: "the arguments of all commands are those of people",
+			ws:     Workspace{Env: []string{"STUB=env", "TF_CLI_ARGS=-input=false"}},
+			cmd:    command{op: opPlan},
+			want:   []string{"STUB=env", "TF_CLI_ARGS=-input=false"},
+		},
+		"ReadingState": {
+			reason: "other commands refuse most of them",
+			ws:     Workspace{Env: []string{"STUB=env", "TF_CLI_ARGS=-input=false -lock=false", "TF_CLI_ARGS_state_pull=-x"}},
+			cmd:    command{op: "state pull"},
+			want:   []string{"STUB=env", "TF_CLI_ARGS_state_pull=-x", "TF_CLI_ARGS="},
+		},
+		"PushingState": {
+			reason: "a command that takes the lock may have to leave that",
+			ws:     Workspace{Env: []string{"STUB=env", "TF_CLI_ARGS=-input=false --lock=false -parallelism 3 -lock-timeout 5s"}},
+			cmd:    command{op: opStatePush},
+			want:   []string{"STUB=env", "TF_CLI_ARGS='--lock=false'", "'-lock-timeout'", "'5s'"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +157,7 @@ func TestEnvironmentOfARun(t *testing.T) {
 		})
 	}
 
-	if env := (command{}).environ(Workspace{}); env == nil {
+	if env := c.environ(command{}, Workspace{}); env == nil {
 		t.Error("a nil environment would be that of this process")
 	}
 }

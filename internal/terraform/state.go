@@ -14,6 +14,8 @@ import (
 	"strings"
 )
 
+const opStatePush = "state push"
+
 // stateVersion is the version of state files since Terraform 0.12.
 const stateVersion = 4
 
@@ -120,12 +122,12 @@ const ErroredStateFile = "errored.tfstate"
 // PushState replaces the state of the workspace with the one in the file. IsNewerState recognizes the
 // refusal because of the state that is there. args are further arguments.
 func (c *CLI) PushState(ctx context.Context, ws Workspace, path string, args ...string) error {
-	return c.runLogged(ctx, ws, command{op: "state push", args: slices.Concat([]string{"state", "push", "-no-color"}, args, []string{"--", path}), inWorkspace: true})
+	return c.runLogged(ctx, ws, command{op: opStatePush, args: slices.Concat([]string{"state", "push", "-no-color"}, args, []string{"--", path}), inWorkspace: true})
 }
 
 // PushRawState does the same as PushState with the content of a file.
 func (c *CLI) PushRawState(ctx context.Context, ws Workspace, raw []byte, args ...string) error {
-	return c.runLogged(ctx, ws, command{op: "state push", args: slices.Concat([]string{"state", "push", "-no-color"}, args, []string{"--", "-"}), inWorkspace: true, stdin: raw})
+	return c.runLogged(ctx, ws, command{op: opStatePush, args: slices.Concat([]string{"state", "push", "-no-color"}, args, []string{"--", "-"}), inWorkspace: true, stdin: raw})
 }
 
 // IsNewerState reports whether err is the refusal to replace a state with one that is older, has

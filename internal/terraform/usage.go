@@ -7,6 +7,9 @@ package terraform
 import (
 	"regexp"
 	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 )
 
 // The ways in which the CLIs refuse the arguments of a command. The init of Terraform 1.5 only prints its usage.
@@ -26,12 +29,9 @@ var (
 
 // refusedArguments returns the diagnostic of a run whose arguments the CLI has refused, with the field of the
 // arguments. The CLI names no field, and advises a global flag.
-func refusedArguments(op string, ds []Diagnostic, stderr string) (Diagnostic, bool) {
+func refusedArguments(op string, env []string, ds []Diagnostic, stderr string) (Diagnostic, bool) {
 	stderr = color.ReplaceAllString(stderr, "")
-	field := map[string]string{
-		opInit: "spec.forProvider.initArgs or ", opPlan: "spec.forProvider.planArgs or ",
-		opApply: "spec.forProvider.applyArgs or ", opDestroy: "spec.forProvider.destroyArgs or ",
-	}[op] + "spec.forProvider.env TF_CLI_ARGS"
+	field := argumentsOf(op, env)
 	refused := func(why string) (Diagnostic, bool) {
 		return Diagnostic{File: field, Summary: "Refused argument", Detail: why}, true
 	}
@@ -58,4 +58,25 @@ func refusedArguments(op string, ds []Diagnostic, stderr string) (Diagnostic, bo
 	}
 
 	return Diagnostic{}, false
+}
+
+// argumentsOf returns where people may have written the arguments of a run.
+func argumentsOf(op string, env []string) string {
+	var places []string
+
+	names := []string{allArgs + "_" + strings.NewReplacer(" ", "_", "-", "_").Replace(op)}
+
+	switch op {
+	case opInit, opPlan, opApply, opDestroy:
+		places, names = []string{"spec.forProvider." + op + "Args"}, append(names, allArgs)
+	}
+
+	// The operator of the provider may have set them for all Workspaces.
+	for _, name := range names {
+		if value, _ := environ.Lookup(env, name); value != "" {
+			places = append(places, "the environment variable "+name)
+		}
+	}
+
+	return strings.Join(places, " or ")
 }

@@ -71,7 +71,7 @@ func TestRefusedArguments(t *testing.T) {
 						tc.want = "one of them is unknown, or lacks a value or has a wrong one"
 					}
 
-					want := "spec.forProvider." + op + "Args or spec.forProvider.env TF_CLI_ARGS: Refused argument: " + tc.want
+					want := "spec.forProvider." + op + "Args: Refused argument: " + tc.want
 					if err == nil || err.Error() != want {
 						t.Errorf("%q: want %q, got %v", strings.Join(tc.args, " "), want, err)
 					}
@@ -80,15 +80,31 @@ func TestRefusedArguments(t *testing.T) {
 		}
 
 		err := commands["plan"](t, c, newWorkspace(t, map[string]string{"main.tf": ""}), "-var", "foo")
-		if err == nil || !strings.HasPrefix(err.Error(), `spec.forProvider.planArgs or spec.forProvider.env TF_CLI_ARGS: Refused argument: The given -var option "foo" is not correctly specified`) {
+		if err == nil || !strings.HasPrefix(err.Error(), `spec.forProvider.planArgs: Refused argument: The given -var option "foo" is not correctly specified`) {
 			t.Errorf("-var foo: want the argument and its field, got %v", err)
 		}
+	})
+}
 
+// TestRefusedEnvironment ensures that an error names the variable whose arguments the CLI refuses, and that a command on the
+// state gets none that it does not know.
+func TestRefusedEnvironment(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
 		ws := newWorkspace(t, map[string]string{"main.tf": ""})
 		ws.Env = append(ws.Env, "TF_CLI_ARGS=-foo")
 
-		if _, err := c.PullState(t.Context(), ws); err == nil || err.Error() != "spec.forProvider.env TF_CLI_ARGS: Refused argument: flag provided but not defined: -foo" {
+		_, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan")})
+		if err == nil || err.Error() != "spec.forProvider.planArgs or the environment variable TF_CLI_ARGS: Refused argument: flag provided but not defined: -foo" {
 			t.Errorf("TF_CLI_ARGS: want the argument, got %v", err)
+		}
+
+		if _, err := c.PullState(t.Context(), ws); err != nil {
+			t.Errorf("TF_CLI_ARGS: want the state to be read, got %v", err)
+		}
+
+		ws.Env = append(ws.Env, "TF_CLI_ARGS_state_pull=-foo")
+		if _, err := c.PullState(t.Context(), ws); err == nil || err.Error() != "the environment variable TF_CLI_ARGS_state_pull: Refused argument: flag provided but not defined: -foo" {
+			t.Errorf("TF_CLI_ARGS_state_pull: want the argument, got %v", err)
 		}
 	})
 }
@@ -101,12 +117,12 @@ func TestArgumentsOfFiles(t *testing.T) {
 		ws := newWorkspace(t, map[string]string{"main.tf": ""})
 
 		_, err := c.Plan(t.Context(), ws, PlanOptions{Args: []string{"-var-file=env/prod.tfvars"}, Out: filepath.Join(ws.Dir, "plan")})
-		if err == nil || !strings.HasPrefix(err.Error(), "spec.forProvider.planArgs or ") || !strings.HasSuffix(err.Error(), remedy) {
+		if err == nil || !strings.HasPrefix(err.Error(), "spec.forProvider.planArgs: ") || !strings.HasSuffix(err.Error(), remedy) {
 			t.Errorf("plan: want the field and how to correct it, got %v", err)
 		}
 
 		err = c.Init(t.Context(), newWorkspace(t, map[string]string{"main.tf": "terraform {\n  backend \"local\" {}\n}\n"}), InitOptions{Args: []string{"-backend-config=env/prod.hcl"}})
-		if err == nil || !strings.HasPrefix(err.Error(), "spec.forProvider.initArgs or ") || !strings.HasSuffix(err.Error(), remedy) {
+		if err == nil || !strings.HasPrefix(err.Error(), "spec.forProvider.initArgs: ") || !strings.HasSuffix(err.Error(), remedy) {
 			t.Errorf("init: want the field and how to correct it, got %v", err)
 		}
 	})

@@ -18,6 +18,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
 )
 
+const opDeleteWorkspace = "workspace delete"
+
 // DefaultWorkspace always exists, and is the only one of a backend that has no named workspaces.
 const DefaultWorkspace = "default"
 
@@ -117,7 +119,7 @@ func (c *CLI) DeleteWorkspace(ctx context.Context, ws Workspace, args ...string)
 
 // deleteWorkspaceCommand does not run in the workspace: the CLI does not delete its current one.
 func deleteWorkspaceCommand(name string, args []string) command {
-	return command{op: "workspace delete", args: slices.Concat([]string{"workspace", "delete", "-no-color"}, args, []string{"--", name})}
+	return command{op: opDeleteWorkspace, args: slices.Concat([]string{"workspace", "delete", "-no-color"}, args, []string{"--", name})}
 }
 
 // IsNotEmpty reports whether err is the refusal to delete a workspace with resources.

@@ -5,6 +5,7 @@
 package workdir
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -42,6 +43,14 @@ func TestInitialized(t *testing.T) {
 			},
 			want: map[string]string{"": "two", ".": "two", "/": "two", "sub": ""},
 		},
+		"Nothing": {
+			reason: "An init with nothing to install makes no directory.",
+			do: func(t *testing.T, d *Dir) {
+				t.Helper()
+				mark(t, d, "", "one")
+			},
+			want: map[string]string{"": "one", "sub": ""},
+		},
 		"Entrypoint": {
 			reason: "Each entrypoint is initialized by itself.",
 			do: func(t *testing.T, d *Dir) {
@@ -57,6 +66,10 @@ func TestInitialized(t *testing.T) {
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
 				mark(t, d, "", "one")
+
+				if err := os.Remove(filepath.Join(d.Path(), dataDir)); err != nil {
+					t.Fatal(err)
+				}
 			},
 			want: map[string]string{"": ""},
 		},
@@ -64,8 +77,13 @@ func TestInitialized(t *testing.T) {
 			reason: "A file in the place of the result of init does not count.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
-				write(t, filepath.Join(d.Path(), dataDir), "")
 				mark(t, d, "", "one")
+
+				if err := os.Remove(filepath.Join(d.Path(), dataDir)); err != nil {
+					t.Fatal(err)
+				}
+
+				write(t, filepath.Join(d.Path(), dataDir), "")
 			},
 			want: map[string]string{"": ""},
 		},

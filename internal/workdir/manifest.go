@@ -167,6 +167,12 @@ func (d *Dir) MarkInitialized(entrypoint, digest string) error {
 		return err
 	}
 
+	// Without a backend, providers and modules, init makes none. Without this, such a module would be initialized at each
+	// poll: a missing directory means that the result of init is gone.
+	if err := d.dir.MkdirAll(filepath.Join(rel, dataDir), 0o700); err != nil {
+		return fmt.Errorf("cannot create %q: %w", dataDir, err)
+	}
+
 	m.Initialized = &initialized{Entrypoint: rel, Digest: digest}
 
 	return d.writeManifest(m)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -21,6 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // A stateServer keeps one state, as the http backend wants it. That backend has
@@ -181,6 +183,44 @@ func TestStateWithoutLineage(t *testing.T) {
 
 		if done := e.lines(); len(done) > 0 {
 			t.Errorf("want nothing to be created, got %q", done)
+		}
+	})
+}
+
+// TestNeighbour has two Workspaces with one external name in two backends that have no state before the first apply, as
+// each backend "http" has only the Terraform workspace "default". The older one was never planned again.
+func TestNeighbour(t *testing.T) {
+	t.Parallel()
+
+	eachCLI(t, func(t *testing.T, cli string) {
+		t.Helper()
+
+		c, _, shard, _ := useCommon(t, cli)
+		create := func() (workspace.Workspace, evidence) {
+			server := httptest.NewServer(&stateServer{})
+			t.Cleanup(server.Close)
+
+			ns, e := c.namespace(t), newEvidence(t)
+			ws := newWorkspace(namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withHTTPBackend(server.URL))), withEvidence(t, "evidence.tf", e))
+			meta.SetExternalName(ws, "default")
+			c.create(t, ws)
+			expectReady(t, c, ws)
+
+			return ws, e
+		}
+
+		older, _ := create()
+		c.annotate(t, older, meta.AnnotationKeyReconciliationPaused, "true")
+
+		ws, e := create()
+		c.changeVars(t, ws, commonv1beta1.Var{Key: "dir", Value: string(e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+		expectOutputs(t, c, ws, map[string]string{"greeting": `"bye"`})
+		expectReady(t, c, ws)
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+
+		if diff := cmp.Diff([]string{"created", "destroyed"}, e.lines()); diff != "" {
+			t.Errorf("what was done: -want, +got:\n%s", diff)
 		}
 	})
 }

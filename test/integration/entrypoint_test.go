@@ -16,6 +16,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // withEntrypoint makes the Workspace run the CLI in the supplied directory.
@@ -157,4 +158,47 @@ func TestDeletionWithoutEntrypoint(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEmptiedModule empties the module of a Workspace with infrastructure, as a template does whose values are missing. The
+// CLI would destroy everything, also what prevent_destroy protects.
+func TestEmptiedModule(t *testing.T) {
+	t.Parallel()
+
+	const refused = "spec.forProvider.module has no block, so that the plan would destroy 1 resource."
+
+	eachCLI(t, func(t *testing.T, cli string) {
+		t.Helper()
+
+		c, ns, shard, _ := useCommon(t, cli)
+		cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "emptied"))
+		module := "resource \"terraform_data\" \"database\" {\n  lifecycle {\n    prevent_destroy = true\n  }\n}\n"
+		repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), tree{"main.tf": module})
+
+		inline := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module))
+		remote := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir))
+
+		expectReady(t, c, inline)
+		expectReady(t, c, remote)
+
+		repo.commit(t, tree{"main.tf": "# Source: chart/templates/main.tf\n"})
+		c.request(t, remote)
+		expectCondition(t, c, remote, xpv2.TypeSynced, corev1.ConditionFalse, refused)
+
+		for _, text := range []string{"# Source: chart/templates/main.tf\n", ""} {
+			c.changeModule(t, inline, text)
+			c.request(t, inline)
+			expectCondition(t, c, inline, xpv2.TypeSynced, corev1.ConditionFalse, refused)
+		}
+
+		for _, ws := range []workspace.Workspace{inline, remote} {
+			if n := workspace.Remembered(ws).Resources; n != 1 {
+				t.Errorf("want the resource to stay, got %d", n)
+			}
+		}
+
+		// The way that the message names.
+		c.changeModule(t, inline, "terraform {}\n")
+		expectReady(t, c, inline)
+	})
 }

@@ -40,7 +40,7 @@ func TestMisuse(t *testing.T) {
 	}{
 		"Argument": {
 			reason: "Two words are in one entry.", module: resource, planArgs: []string{"-target terraform_data.a"},
-			synced: "spec.forProvider.planArgs or spec.forProvider.env TF_CLI_ARGS: Refused argument: flag provided but not defined: -target terraform_data.a",
+			synced: "spec.forProvider.planArgs: Refused argument: flag provided but not defined: -target terraform_data.a",
 		},
 		"BackendFile": {
 			reason: "Nothing configures a backend.", module: resource, config: configSpec{BackendFile: new("secret_suffix = \"a\"\n")},

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestPollsBesideConfigs makes an instance with the lowest rate limit reconcile more
@@ -58,6 +60,30 @@ output "small" { value = [0.0000001, { n = 1e21 }] }`))
 	expectSettled(t, c, ws, func() {
 		for range 3 {
 			expectAnotherRun(t, i, ws, "plan")
+		}
+	})
+}
+
+// TestPollsWithNothingToInstall has a module without a backend, a provider and a called module. Init leaves nothing for it,
+// and runs once nevertheless.
+func TestPollsWithNothingToInstall(t *testing.T) {
+	t.Parallel()
+
+	eachCLI(t, func(t *testing.T, cli string) {
+		t.Helper()
+
+		c, ns, shard, i := useCommon(t, cli)
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withoutBackend())), withModule("output \"greeting\" {\n  value = \"hello\"\n}\n"))
+		expectReady(t, c, ws)
+
+		before := i.runs.of(string(ws.GetUID()))
+
+		for range 2 {
+			c.request(t, ws)
+		}
+
+		if diff := cmp.Diff(append(before, "plan", "plan"), i.runs.of(string(ws.GetUID()))); diff != "" {
+			t.Errorf("runs of the CLI: -want, +got:\n%s", diff)
 		}
 	})
 }

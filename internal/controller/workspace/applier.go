@@ -251,7 +251,7 @@ func (a *applier) apply(ctx context.Context, ws workspace.Workspace) (schedule.O
 	var applied *terraform.Applied
 
 	planned := a.plan.Summary
-	steps := &progress{total: planned.Add + planned.Change + planned.Destroy}
+	steps := &progress{total: planned.Add + planned.Change + planned.Destroy, planless: a.cli.WhyNewPlan() != ""}
 
 	if planned == (terraform.Summary{}) && len(a.plan.Resources)+len(a.plan.Drift) == 0 {
 		steps.outputs = a.plan.Outputs
@@ -330,8 +330,9 @@ func (a *applier) observeApplied(ctx context.Context, applied *terraform.Applied
 
 	// The CLI does not print the values of sensitive outputs. It prints all outputs in one line,
 	// which is dropped if it is too long: missing outputs do not mean that there are none.
-	// The CLI counts a deposed object as a destroyed resource.
-	if applied.Outputs == nil || anySensitive(applied.Outputs) || prior.Deposed > 0 {
+	// The CLI counts a deposed object as a destroyed resource. If there was no state, its lineage is not known. Without
+	// it, this Workspace would keep all others with the same external name from their states, also in other backends.
+	if applied.Outputs == nil || anySensitive(applied.Outputs) || prior.Deposed > 0 || prior.Lineage == "" {
 		pulled, err := a.state.State(ctx)
 		if err != nil {
 			return schedule.Observation{}, err

@@ -78,9 +78,9 @@ func TestCreate(t *testing.T) {
 		want   outcome
 	}{
 		"Created": {
-			reason: "The infrastructure is complete. The next observation finds the lineage of the new state.",
+			reason: "The infrastructure is complete. The lineage of the new state is read.",
 			change: func(*attempt) {},
-			want:   outcome{ran: []string{"apply"}, ready: xpv2.ReasonAvailable, begun: true, succeeded: true},
+			want:   outcome{ran: []string{"apply", "state pull"}, ready: xpv2.ReasonAvailable, begun: true, succeeded: true},
 		},
 		"CreatedInEmptyState": {
 			reason: "The plan was made from the state of the Workspace.",
@@ -158,7 +158,7 @@ func TestCreate(t *testing.T) {
 		"PlansAgainInNone": {
 			reason: "There was no state at the plan, and there is none yet.",
 			change: func(r *attempt) { r.runner.remakes = true },
-			want:   outcome{ran: []string{"state pull", "apply"}, ready: xpv2.ReasonAvailable, begun: true, succeeded: true},
+			want:   outcome{ran: []string{"state pull", "apply", "state pull"}, ready: xpv2.ReasonAvailable, begun: true, succeeded: true},
 		},
 		"PlansAgainInOther": {
 			reason: "Another process has made the state since the plan.",
@@ -179,6 +179,7 @@ func TestCreate(t *testing.T) {
 		},
 		"NotReported": {
 			reason: "The status cannot show what was created. No secret is in the error.",
+			prior:  blank,
 			change: func(r *attempt) { r.runner.applied.Outputs = unreadable() },
 			want:   outcome{ran: []string{"apply"}, err: `cannot read output "(sensitive)"`, ready: xpv2.ReasonCreating, begun: true},
 		},

@@ -367,7 +367,7 @@ func TestLockedError(t *testing.T) {
 	}
 
 	err.Lock.Operation, err.Lease = statelock.MakesState, ""
-	if got := err.Error(); !strings.HasSuffix(got, "remove it with the command force-unlock of the CLI and the same backend, or, if the backend is kubernetes and the state was never made, remove the holder from the Lease with that ID with kubectl") {
+	if got := err.Error(); !strings.HasSuffix(got, "with the backend kubernetes the holder in the Lease with that ID, with s3 the object whose name ends in .tflock") {
 		t.Errorf("Error() of the lock on a state that is being made: got %q", got)
 	}
 }

@@ -158,9 +158,9 @@ func TestApplied(t *testing.T) {
 		want    commonv1beta1.StateSummary
 	}{
 		"First": {
-			reason: "There was no state before.",
+			reason: "There was no state before, so that the new one is read.",
 			did:    terraform.Summary{Add: 2, Import: 1},
-			want:   commonv1beta1.StateSummary{Resources: 3},
+			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 4, Resources: 1},
 		},
 		"Changed": {
 			reason: "The lineage stays, and the serial may have grown to an unknown value.",

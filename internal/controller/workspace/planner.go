@@ -43,6 +43,7 @@ type planCLI interface {
 	Plan(ctx context.Context, lock bool) (*terraform.Plan, error)
 	Source() string
 	Incomplete() error
+	IsModuleEmpty() (bool, error)
 }
 
 // nothingFollows says whether the management policies forbid what an observation calls for.
@@ -182,6 +183,10 @@ func (pl *planner) planned(ctx context.Context, ws workspace.Workspace, suspect 
 		}
 	}
 
+	if err := pl.keepsModule(ws, p); err != nil {
+		return schedule.Observation{}, err
+	}
+
 	p.Warnings = p.Warnings.WithPlan(ignoredInterval(ws))
 	pl.plan = p
 
@@ -197,6 +202,22 @@ func (pl *planner) planned(ctx context.Context, ws workspace.Workspace, suspect 
 		State:    new(summarizeState(state)),
 		Warnings: p.Warnings.Texts(),
 	}, nil
+}
+
+// keepsModule returns an error if the plan would destroy resources because there is nothing left of the module:
+// a template may have been rendered to nothing. prevent_destroy was in the module, too.
+func (pl *planner) keepsModule(ws workspace.Workspace, p *terraform.Plan) error {
+	if !p.Changes || p.Prior.Managed == 0 || !workspace.MayUpdate(ws) {
+		return nil
+	}
+
+	empty, err := pl.cli.IsModuleEmpty()
+	if !empty || err != nil {
+		return errors.Wrap(err, "cannot read module")
+	}
+
+	return errors.Errorf("spec.forProvider.module has no block, so that the plan would destroy %s. Nothing was changed. Correct the module. If that is wanted, delete the Workspace or, to keep it without them, leave one block in the module, such as terraform {}",
+		workspace.Resources(p.Prior.Managed))
 }
 
 // ignoredInterval warns of a poll interval that is none, such as "1d": the Workspace is polled as if it had no annotation.

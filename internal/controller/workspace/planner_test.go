@@ -98,6 +98,25 @@ func TestObserve(t *testing.T) {
 			exists: true,
 			want:   outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
+		"EmptyModule": {
+			reason: "A template was rendered to nothing. Everything would be destroyed.",
+			ws:     with(owner, readyFor(1)),
+			change: func(r *attempt) {
+				r.planned(terraform.Plan{Changes: true, Summary: terraform.Summary{Destroy: 1}}, ownState())
+				r.runner.emptyModule = true
+			},
+			want: outcome{ran: []string{"plan"}, err: "spec.forProvider.module has no block", ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"EmptyModuleOfObserver": {
+			reason: "Nothing would be destroyed.",
+			ws:     with(owner, readyFor(1), observed),
+			change: func(r *attempt) {
+				r.planned(terraform.Plan{Changes: true, Summary: terraform.Summary{Destroy: 1}}, ownState())
+				r.runner.emptyModule = true
+			},
+			exists: true,
+			want:   outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
 		"Lost": {
 			reason: "The state is missing, and everything would be created again.",
 			ws:     with(owner, readyFor(1)),

@@ -31,6 +31,7 @@ type progress struct {
 	destroys bool
 	total    int      // The number of steps that are planned: to replace a resource takes two.
 	outputs  []string // The names of those that the plan changes, if it changes nothing else.
+	planless bool     // The run makes its own plan, which no Event tells.
 	start    time.Time
 
 	mu   sync.Mutex
@@ -107,7 +108,8 @@ func (p *progress) report(e terraform.Progress) {
 		p.running = slices.DeleteFunc(p.running, func(r terraform.Progress) bool { return r.Address == e.Address })
 	}
 
-	if e.Event != "apply_complete" {
+	// A data source that was read is nothing that was done.
+	if e.Event != "apply_complete" || e.Action == "read" {
 		return
 	}
 
@@ -165,12 +167,14 @@ func (p *progress) result(err error) string {
 		return fmt.Sprintf("Destroyed in %s: %d destroyed%s", took, p.done["delete"], p.steps())
 	case len(p.done) == 0 && len(p.outputs) > 0:
 		return fmt.Sprintf("Applied in %s: only outputs changed: %s", took, strings.Join(p.outputs, ", "))
+	case p.planless:
+		return fmt.Sprintf("Applied in %s: %s%s", took, text, p.steps())
 	default:
 		return fmt.Sprintf("Applied in %s: %s", took, text)
 	}
 }
 
-// steps returns the finished steps, for a run whose plan does not tell them: a destroy, or one that failed.
+// steps returns the finished steps, for a run whose plan does not tell them: a destroy, one that failed, or one with a plan of its own.
 func (p *progress) steps() string {
 	if len(p.last) == 0 {
 		return ""

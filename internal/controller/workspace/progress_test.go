@@ -37,6 +37,7 @@ func TestProgress(t *testing.T) {
 		// background has the names of the programs that the run has started in the background.
 		background []string
 		outputs    []string
+		planless   bool
 		want       []string
 		result     string
 	}{
@@ -91,6 +92,19 @@ func TestProgress(t *testing.T) {
 			want:       []string{`ApplyProgress: Applying for 30 s: 0 of 3 done; creating a.b; a provisioner may wait for what it has started in the background: ["a" "b" "c"]`},
 			result:     "Applied in 31 s: 0 added, 0 changed, 0 destroyed",
 		},
+		"Read": {
+			reason: "A data source that was read is nothing that was done.",
+			steps: []step{
+				{progress: terraform.Progress{Event: "apply_start", Action: "read", Address: "data.a.b"}}, {progress: terraform.Progress{Event: "apply_complete", Action: "read", Address: "data.a.b"}},
+			},
+			err: errors.New("boom"),
+		},
+		"PlanOfItsOwn": {
+			reason:   "No plan tells what a run with a plan of its own does.",
+			steps:    []step{say("apply_start", "a.b", 0), say("apply_complete", "a.b", time.Second)},
+			planless: true,
+			result:   "Applied in 1 s: 1 added, 0 changed, 0 destroyed: create a.b",
+		},
 		"Failed": {
 			reason: "A failed resource is not done, and the run does not wait for it.",
 			steps:  []step{say("apply_start", "a.b", 0), say("apply_errored", "a.b", 31*time.Second)},
@@ -113,7 +127,7 @@ func TestProgress(t *testing.T) {
 				e.recorder = recorder
 				e.runner.background = tc.background
 
-				done, err := e.withProgress(e.ws, e.runner, &progress{total: 3, outputs: tc.outputs}, func(report func(terraform.Progress)) error {
+				done, err := e.withProgress(e.ws, e.runner, &progress{total: 3, outputs: tc.outputs, planless: tc.planless}, func(report func(terraform.Progress)) error {
 					for _, s := range tc.steps {
 						report(s.progress)
 						time.Sleep(s.silence)

@@ -27,6 +27,8 @@ type fakeRunner struct {
 	plan    *terraform.Plan
 	planErr error
 
+	emptyModule bool
+
 	// lockErr is the error of plans that lock the state, and locking how many there were.
 	lockErr error
 	locking int
@@ -229,6 +231,8 @@ func (r *fakeRunner) UseBackend() {}
 func (r *fakeRunner) Source() string { return "" }
 
 func (r *fakeRunner) Incomplete() error { return r.incomplete }
+
+func (r *fakeRunner) IsModuleEmpty() (bool, error) { return r.emptyModule, nil }
 
 func (r *fakeRunner) CLIVersion() string { return "OpenTofu 1.2.3" }
 

@@ -49,13 +49,13 @@ type foreignStateError struct {
 }
 
 func (e foreignStateError) Error() string {
-	belongs, remedy := "belongs to", ""
+	belongs, uses, remedy := "belongs to", "uses", ""
 	if !e.certain {
-		belongs, remedy = "may belong to", "wait until that one was reconciled, "
+		belongs, uses, remedy = "may belong to", "may use", "wait until that one was planned again, for which it has to work, "
 	}
 
-	return fmt.Sprintf("the state of Terraform workspace %q %s %s, which uses the same backend: %sset another annotation %s, or use another backend",
-		e.name, belongs, e.owner, remedy, meta.AnnotationKeyExternalName)
+	return fmt.Sprintf("the state of Terraform workspace %q %s %s, which %s the same backend: %sset another annotation %s, or use another backend",
+		e.name, belongs, e.owner, uses, remedy, meta.AnnotationKeyExternalName)
 }
 
 // ownState makes sure that the state that was found belongs to the Workspace, before anything is

@@ -258,6 +258,10 @@ func listRefs(ctx context.Context, address string, patterns ...string) (string, 
 		return "", fmt.Errorf("git ls-remote: %s: %s%s", exit.ProcessState, strings.TrimSpace(stderr.String()), remedy)
 	}
 
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", fmt.Errorf("cannot run git: %w: PATH in spec.forProvider.env replaces the one of the provider, and $PATH in it means nothing", err)
+	}
+
 	if err != nil {
 		return "", fmt.Errorf("cannot run git: %w", err)
 	}
