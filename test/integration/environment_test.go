@@ -42,8 +42,8 @@ func TestBackendOfVariable(t *testing.T) {
 
 	for _, want := range [][]string{
 		// The init of another Workspace has the address of another state.
-		{"init", "plan", "apply"},
-		{"init", "plan", "apply"},
+		{"init", "plan", "apply", "state pull"},
+		{"init", "plan", "apply", "state pull"},
 	} {
 		states := t.TempDir()
 		ws := c.createReferring(t, clusterScope, ns, references{env: []commonv1beta1.EnvVar{{Name: "TF_VAR_states", Value: states}}}, inShard(shard), withConfig(cfg), withModule(module))

@@ -193,12 +193,12 @@ func TestModuleOfVariable(t *testing.T) {
 	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withVar("src", "./a"))
 	expectReady(t, c, ws)
 	expectOutputs(t, c, ws, map[string]string{"which": `"a"`})
-	expectRuns(t, i, ws, "init", "plan", "apply")
+	expectRuns(t, i, ws, "init", "plan", "apply", "state pull")
 
 	c.changeVars(t, ws, commonv1beta1.Var{Key: "src", Value: "./b"})
 	expectOutputs(t, c, ws, map[string]string{"which": `"b"`})
 	expectReady(t, c, ws)
-	expectRuns(t, i, ws, "init", "plan", "apply", "plan", "init", "plan", "apply")
+	expectRuns(t, i, ws, "init", "plan", "apply", "state pull", "plan", "init", "plan", "apply")
 }
 
 // TestUnreadableVarFile has files of variables that begin with a byte order mark, one of which is broken behind it.
