@@ -90,7 +90,7 @@ func Flags(args []string, names ...string) []string {
 		}
 
 		flags = append(flags, arg)
-		if !hasValue && i+1 < len(args) {
+		if !hasValue && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") { // A Boolean flag has none.
 			flags = append(flags, args[i+1])
 		}
 	}

@@ -184,3 +184,12 @@ func TestCheck(t *testing.T) {
 		})
 	}
 }
+
+func TestFlags(t *testing.T) {
+	t.Parallel()
+
+	got := Flags([]string{"-lock", "-input=false", "--var=a=1", "-var", "b=2", "-parallelism", "3", "-varx=1", "-lock-timeout", "5s", "-var"}, "-var", "-lock", "-lock-timeout")
+	if diff := cmp.Diff([]string{"-lock", "--var=a=1", "-var", "b=2", "-lock-timeout", "5s", "-var"}, got); diff != "" {
+		t.Errorf("Flags(...): -want, +got:\n%s", diff)
+	}
+}

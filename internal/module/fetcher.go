@@ -205,14 +205,8 @@ func (f *Fetcher) update(ctx context.Context, r Request, s source) error {
 
 	revision := cmp.Or(s.revision, res.Revision)
 	if revision == "" {
-		// Without this, each fetch would restore the lock file of the module. If that lacks a provider, or a checksum for
-		// this platform, each poll would need init to complete it again.
 		if revision, err = workdir.TreeDigest(tree); err != nil {
 			return errors.Wrap(err, "cannot read module")
-		}
-
-		if revision == known {
-			return nil
 		}
 	}
 

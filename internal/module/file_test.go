@@ -103,8 +103,8 @@ func TestPathPolicy(t *testing.T) {
 	once.expect(t, files{"main.tf": "1", "old.tf": "1"})
 }
 
-// TestUnchangedPath ensures that a directory without changes does not restore files that a run has completed, such as
-// the lock file.
+// TestUnchangedPath ensures that a directory without changes restores all files but the lock file, which a run has
+// completed.
 func TestUnchangedPath(t *testing.T) {
 	t.Parallel()
 
@@ -116,7 +116,7 @@ func TestUnchangedPath(t *testing.T) {
 
 	completed := files{"main.tf": "1", ".terraform.lock.hcl": "complete", "run.sh": "#!/bin/sh"}
 
-	filesystem.Write(t, p.dir.Path(), files{".terraform.lock.hcl": "complete"})
+	filesystem.Write(t, p.dir.Path(), files{".terraform.lock.hcl": "complete", "run.sh": "changed by a run"})
 	p.ensure(t)
 	p.expect(t, completed)
 

@@ -411,7 +411,7 @@ func TestWithoutGit(t *testing.T) {
 	p := newPlace(t, "git::https://example.org/m")
 	p.request.Env = environment(t, "PATH=$PATH:/opt/aws/bin")
 
-	if got := p.ensureFails(t); !strings.Contains(got, "PATH in spec.forProvider.env replaces the one of the provider") {
+	if got := p.ensureFails(t); !strings.Contains(got, "PATH in spec.forProvider.env, if set, replaces the one of the provider") {
 		t.Errorf("Ensure(...): want an error that names the variable, got %q", got)
 	}
 }

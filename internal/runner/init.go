@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -174,7 +175,15 @@ func (r *Runner) withInit(ctx context.Context, run func() error) error {
 	}
 
 	err := run()
-	if terraform.NeedsInit(err) {
+
+	broken := terraform.HasBrokenProvider(err)
+	if broken {
+		if err := r.discardProviders(); err != nil {
+			return err
+		}
+	}
+
+	if broken || terraform.NeedsInit(err) {
 		if err := r.initAgain(ctx, terraform.InitOptions{State: terraform.NeedsStateInit(err)}); err != nil {
 			return UnpreparedError{err}
 		}
@@ -236,6 +245,29 @@ func (r *Runner) initAgain(ctx context.Context, o terraform.InitOptions) error {
 	}
 
 	return r.checkBackend()
+}
+
+// discardProviders removes the providers that init has installed, and their checksums unless they are of the module.
+func (r *Runner) discardProviders() error {
+	if err := os.RemoveAll(filepath.Join(r.run.Dir, dataDir, "providers")); err != nil {
+		return errors.Wrap(err, "cannot remove providers")
+	}
+
+	rel, err := r.Dir.ResolveEntrypoint(r.Inputs.parameters.Entrypoint)
+	if err != nil {
+		return err
+	}
+
+	name := path.Join(rel, ".terraform.lock.hcl")
+	if _, given := r.Inputs.all()[name]; given || slices.Contains(r.Dir.TreeFiles(), name) {
+		return nil
+	}
+
+	if err := os.Remove(filepath.Join(r.Dir.Path(), name)); err != nil && !os.IsNotExist(err) {
+		return errors.Wrap(err, "cannot remove checksums of providers")
+	}
+
+	return nil
 }
 
 // restoreInit copies the result of an init with this key from another directory, and says whether there is one.

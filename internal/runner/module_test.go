@@ -316,3 +316,38 @@ func TestLinkedEntrypoint(t *testing.T) {
 		t.Errorf("files outside of the directory: want none, got %v", got)
 	}
 }
+
+// TestIsModuleEmpty ensures that files of the ProviderConfig are not taken for the module.
+func TestIsModuleEmpty(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		change []func(s *subject)
+		want   bool
+	}{
+		"Comment":       {change: []func(*subject){inline("# Source: main.tf")}, want: true},
+		"Configuration": {change: []func(*subject){inline(""), configuration("locals {}")}, want: true},
+		"Credentials":   {change: []func(*subject){inline(""), credentials("providers.tf")}, want: true},
+		"Entrypoint":    {change: []func(*subject){inline("terraform {}"), entrypoint("sub")}},
+		"Block":         {change: []func(*subject){inline("terraform {}")}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+			p.answer(t, "plan", planned)
+			p.answer(t, "state", `echo '{"version":4,"lineage":"l","serial":4}'`)
+
+			r := p.stubbed(t, firstUID, tc.change...)
+			if err := callPlan(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+
+			if got, err := r.IsModuleEmpty(); got != tc.want || err != nil {
+				t.Errorf("IsModuleEmpty(): want %t, got %t, %v", tc.want, got, err)
+			}
+		})
+	}
+}

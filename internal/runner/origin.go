@@ -43,25 +43,40 @@ func (in *Inputs) origin(file string, line int) (field string, fieldLine int) {
 	return o.field, line
 }
 
-// originOfVariable returns where the text of a variable comes from. An option takes precedence over the environment.
+// originOfVariable returns where the text of a variable comes from. In a plan, which most often reports it, planArgs take
+// precedence over the environment.
 func (in *Inputs) originOfVariable(name string) string {
 	p := in.parameters
+	inEnv := "spec.forProvider.env TF_VAR_" + name
 
-	for _, args := range []struct {
-		field string
-		words []string
-	}{
-		{"spec.forProvider.planArgs", p.PlanArgs},
-		{"spec.forProvider.destroyArgs", p.DestroyArgs},
-		{"spec.forProvider.applyArgs", p.ApplyArgs},
-		{"spec.forProvider.initArgs", p.InitArgs},
-	} {
-		if slices.ContainsFunc(environ.Flags(args.words, "-var"), func(word string) bool {
+	sets := func(words []string) bool {
+		return slices.ContainsFunc(environ.Flags(words, "-var"), func(word string) bool {
 			return strings.HasPrefix(strings.TrimPrefix(strings.TrimLeft(word, "-"), "var="), name+"=")
-		}) {
-			return args.field + " -var " + name
+		})
+	}
+
+	if sets(p.PlanArgs) {
+		return "spec.forProvider.planArgs -var " + name
+	}
+
+	if _, ok := environ.Lookup(in.env, "TF_VAR_"+name); ok {
+		return inEnv
+	}
+
+	switch {
+	case sets(p.DestroyArgs):
+		return "spec.forProvider.destroyArgs -var " + name
+	case sets(p.ApplyArgs):
+		return "spec.forProvider.applyArgs -var " + name
+	case sets(p.InitArgs):
+		return "spec.forProvider.initArgs -var " + name
+	}
+
+	for _, kv := range in.env {
+		if variable, value, _ := strings.Cut(kv, "="); strings.HasPrefix(variable, "TF_CLI_ARGS") && sets(environ.Words(value)) {
+			return "spec.forProvider.env " + variable + " -var " + name
 		}
 	}
 
-	return "spec.forProvider.env TF_VAR_" + name
+	return inEnv
 }

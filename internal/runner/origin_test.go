@@ -49,6 +49,8 @@ func TestOrigins(t *testing.T) {
 		"Module":        {reason: "It is inline.", want: "spec.forProvider.module, line 2: ", change: []func(*subject){inline("#\n}")}},
 		"Environment":   {reason: "Its text is not HCL.", want: "spec.forProvider.env TF_VAR_a, line 1: ", change: []func(*subject){list, environment("TF_VAR_a", "b,c")}},
 		"Option":        {reason: "An option takes precedence.", want: "spec.forProvider.planArgs -var a, line 1: ", change: []func(*subject){list, environment("TF_VAR_a", "[]"), func(s *subject) { s.PlanArgs = []string{"-var=a=b,c"} }}},
+		"Fine":          {reason: "The option of another command is not wrong.", want: "spec.forProvider.env TF_VAR_a, line 1: ", change: []func(*subject){list, environment("TF_VAR_a", "b,c"), func(s *subject) { s.DestroyArgs = []string{"-var=a=[]"} }}},
+		"OfCommand":     {reason: "A variable has options, too.", want: "spec.forProvider.env TF_CLI_ARGS_plan -var a, line 1: ", change: []func(*subject){list, environment("TF_CLI_ARGS_plan", "-var a=b,c")}},
 		"OptionOfTwo":   {reason: "The value is the next word.", want: "spec.forProvider.planArgs -var a, line 1: ", change: []func(*subject){list, func(s *subject) { s.PlanArgs = []string{"-var", "a=b,c"} }}},
 		"Configuration": {reason: "It is not HCL.", want: "spec.configuration of the ProviderConfig, line 2: ", change: []func(*subject){configuration("#\n}")}},
 		"Backend":       {reason: "The backend has no such setting.", want: "spec.backendFile of the ProviderConfig, line 1: ", change: []func(*subject){partialBackend, func(s *subject) { s.config.BackendFile = new("nonsense = 1") }, inline("terraform {\n  backend \"local\" {}\n}")}},

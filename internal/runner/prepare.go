@@ -173,7 +173,10 @@ func (r *Runner) IsModuleEmpty() (bool, error) {
 	err := r.readModule(func(dir fs.FS) error {
 		entries, err := fs.ReadDir(dir, ".")
 		for _, e := range entries {
-			if name := e.Name(); !e.IsDir() && name != configurationFile && r.CLI.Reads(name) {
+			name := e.Name()
+			_, ofConfig := r.Inputs.config[name]
+
+			if !e.IsDir() && !ofConfig && r.CLI.Reads(name) {
 				src, err := fs.ReadFile(dir, name)
 				empty = empty && err == nil && terraform.IsEmptyFile(src, name)
 			}

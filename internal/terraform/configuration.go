@@ -112,9 +112,17 @@ func IsEmptyFile(src []byte, name string) bool {
 		return len(native.Blocks)+len(native.Attributes) == 0
 	}
 
-	attributes, diags := f.Body.JustAttributes() // Of JSON, also the blocks.
+	var objects []map[string]any
+	if json.Unmarshal(src, &objects) != nil {
+		objects = []map[string]any{{}}
+		_ = json.Unmarshal(src, &objects[0]) // It was parsed.
+	}
 
-	return len(attributes) == 0 && !diags.HasErrors()
+	for _, o := range objects {
+		delete(o, "//") // A comment.
+	}
+
+	return !slices.ContainsFunc(objects, func(o map[string]any) bool { return len(o) > 0 })
 }
 
 // InitUsesVariables reports whether init depends on variables because of a file of a module: in the source or

@@ -72,3 +72,25 @@ func TestInitUsesVariables(t *testing.T) {
 		}
 	}
 }
+
+func TestIsEmptyFile(t *testing.T) {
+	t.Parallel()
+
+	for src, want := range map[string]bool{
+		"": true, "\n\n": true, "# Source: main.tf\n": true, "/* x */": true, "\ufeff": true,
+		"locals {}": false, "x = 1": false, "resource {": false,
+	} {
+		if got := IsEmptyFile([]byte(src), "main.tf"); got != want {
+			t.Errorf("%q: want %t, got %t", src, want, got)
+		}
+	}
+
+	for src, want := range map[string]bool{
+		"{}": true, "[]": true, "[{}]": true, `{"//": "x"}`: true,
+		`{"terraform": {}}`: false, `[{"locals": {}}]`: false, "{": false, "": false, `{"x": 1}`: false,
+	} {
+		if got := IsEmptyFile([]byte(src), "main.tf.json"); got != want {
+			t.Errorf("JSON %q: want %t, got %t", src, want, got)
+		}
+	}
+}

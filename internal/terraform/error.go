@@ -178,6 +178,14 @@ func NeedsStateInit(err error) bool {
 	})
 }
 
+// HasBrokenProvider reports whether the program of an installed provider is none for this machine: its source may have sent a
+// web page, for example. The checksums of the package are right, so that another Init alone changes nothing.
+func HasBrokenProvider(err error) bool {
+	return anyError(err, func(e *Error, d Diagnostic) bool {
+		return e.Op != opInit && d.says("failed to instantiate provider") && d.says("exec format error")
+	})
+}
+
 // MayNeedVariables reports whether a run of OpenTofu that evaluates only a part of the module may have failed because
 // variables had no values or their defaults: in the sources of modules and for_each of providers, for example. All such
 // errors have a place in the module.

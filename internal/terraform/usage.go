@@ -78,5 +78,10 @@ func argumentsOf(op string, env []string) string {
 		}
 	}
 
+	// Such as one that a flag made of it: see flagsOf.
+	if len(places) == 0 {
+		places = []string{"the environment variable " + allArgs}
+	}
+
 	return strings.Join(places, " or ")
 }

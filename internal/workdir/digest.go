@@ -55,8 +55,8 @@ func (d *Dir) Files(leftOut ...string) (map[string]File, error) {
 	})
 }
 
-// TreeDigest returns a digest of everything that ReplaceTree takes from a directory: a revision for a
-// source that has none.
+// TreeDigest returns a digest of the files that ReplaceTree takes from a directory: a revision for a source that
+// has none.
 func TreeDigest(dir string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

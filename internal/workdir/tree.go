@@ -32,6 +32,9 @@ const (
 	maxFiles = 200_000
 	maxNames = 16 << 20
 
+	// lockName is the file with the versions and checksums of providers.
+	lockName = ".terraform.lock.hcl"
+
 	// fetchPrefix begins the names of temporary directories.
 	fetchPrefix = ".crossplane-fetch-"
 )
@@ -74,7 +77,7 @@ func (d *Dir) sweepTempDirs() error {
 // become empty.
 //
 // Other files stay. If one of them has a name that the new module uses, it is replaced, and no
-// longer counts as written by Sync. But a module never adds, replaces or removes files of the CLI or
+// longer counts as written by Sync. Of the same revision, lock files that are there stay. But a module never adds, replaces or removes files of the CLI or
 // the provider, at any depth: see reserved. Such entries of src are left out, and so are names that
 // are not UTF-8.
 //
@@ -106,6 +109,7 @@ func (d *Dir) ReplaceTree(src, revision string) error {
 		}
 	}
 
+	unchanged := revision == m.Module.Revision
 	before, after := sets.New(m.Module.Files...), sets.New(files...)
 	m.Module = module{Files: sets.List(before.Union(after))}
 
@@ -122,16 +126,8 @@ func (d *Dir) ReplaceTree(src, revision string) error {
 		return err
 	}
 
-	for _, name := range dirs {
-		if err := placeDir(d.dir, name); err != nil {
-			return fmt.Errorf("cannot create directory %q of module: %w", name, err)
-		}
-	}
-
-	for _, name := range files {
-		if err := placeFile(d.dir, path.Join(rel, name), name); err != nil {
-			return fmt.Errorf("cannot move %q of module into place: %w", name, err)
-		}
+	if err := d.placeTree(rel, dirs, files, unchanged); err != nil {
+		return err
 	}
 
 	if err := syncFilesystem(d.dir); err != nil {
@@ -141,6 +137,35 @@ func (d *Dir) ReplaceTree(src, revision string) error {
 	m.Module = module{Revision: revision, Files: files}
 
 	return d.writeManifest(m)
+}
+
+// placeTree moves the files of the tree in rel into place.
+func (d *Dir) placeTree(rel string, dirs, files []string, keepLocks bool) error {
+	for _, name := range dirs {
+		if err := placeDir(d.dir, name); err != nil {
+			return fmt.Errorf("cannot create directory %q of module: %w", name, err)
+		}
+	}
+
+	for _, name := range files {
+		if keepLocks && isLockFile(d.dir, name) {
+			continue
+		}
+
+		if err := placeFile(d.dir, path.Join(rel, name), name); err != nil {
+			return fmt.Errorf("cannot move %q of module into place: %w", name, err)
+		}
+	}
+
+	return nil
+}
+
+// isLockFile says whether name is a lock file that is there. Init completes one that lacks a provider, or a checksum for
+// this platform. If each fetch of a source without a revision undid that, each poll would need init.
+func isLockFile(root *os.Root, name string) bool {
+	info, err := root.Lstat(name)
+
+	return path.Base(name) == lockName && err == nil && info.Mode().IsRegular()
 }
 
 // RemoveTree removes the files of the module that ReplaceTree moved here, and temporary directories.

@@ -165,7 +165,7 @@ func TestDeletionWithoutEntrypoint(t *testing.T) {
 func TestEmptiedModule(t *testing.T) {
 	t.Parallel()
 
-	const refused = "spec.forProvider.module has no block, so that the plan would destroy 1 resource."
+	const refused = " has no block, so that the plan would destroy 1 resource."
 
 	eachCLI(t, func(t *testing.T, cli string) {
 		t.Helper()

@@ -5,6 +5,8 @@
 package integration
 
 import (
+	"archive/zip"
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +14,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -91,4 +96,66 @@ func TestIncompleteLockFile(t *testing.T) {
 	if diff := cmp.Diff(append(before, "plan", "plan"), i.runs.of(string(ws.GetUID()))); diff != "" {
 		t.Errorf("runs of the CLI: -want, +got:\n%s", diff)
 	}
+}
+
+// TestBrokenProvider has a mirror that sends a web page for the program of a provider, until it is mended. The checksums of the
+// package were right.
+func TestBrokenProvider(t *testing.T) {
+	t.Parallel()
+
+	eachCLI(t, func(t *testing.T, cli string) {
+		t.Helper()
+
+		c, ns, shard, _ := useCommon(t, cli)
+		host := map[string]string{commonTofu: "registry.opentofu.org", commonTerraform: "registry.terraform.io"}[cli]
+		mirror := t.TempDir()
+		name := filepath.Join(mirror, host, "hashicorp", "time", "terraform-provider-time_0.14.2_linux_amd64.zip")
+
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+
+		write := func(program []byte) {
+			if err := os.WriteFile(name, zippedProgram(t, "terraform-provider-time_v0.14.2", program), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		write([]byte("<html>Sign in</html>\n"))
+
+		rc := c.secretKey(t, ns, fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror))
+		cfg := c.createConfig(t, namespacedScope, ns, configSpec{Credentials: []commonv1beta1.ProviderCredentials{secretCredentials(".terraformrc", rc)}})
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "plugin.tf")))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "exec format error")
+
+		program, err := os.ReadFile(filepath.Join(shared.mirror, host, "hashicorp/time/0.14.2/linux_amd64/terraform-provider-time_v0.14.2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		write(program)
+		c.request(t, ws)
+		expectReady(t, c, ws)
+	})
+}
+
+// zippedProgram returns an archive with a program.
+func zippedProgram(t *testing.T, name string, program []byte) []byte {
+	t.Helper()
+
+	buf := bytes.Buffer{}
+	w := zip.NewWriter(&buf)
+	h := &zip.FileHeader{Name: name}
+	h.SetMode(0o755)
+
+	f, err := w.CreateHeader(h)
+	if err == nil {
+		_, err = f.Write(program)
+	}
+
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	return buf.Bytes()
 }

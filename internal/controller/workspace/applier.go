@@ -332,13 +332,16 @@ func (a *applier) observeApplied(ctx context.Context, applied *terraform.Applied
 	// which is dropped if it is too long: missing outputs do not mean that there are none.
 	// The CLI counts a deposed object as a destroyed resource. If there was no state, its lineage is not known. Without
 	// it, this Workspace would keep all others with the same external name from their states, also in other backends.
-	if applied.Outputs == nil || anySensitive(applied.Outputs) || prior.Deposed > 0 || prior.Lineage == "" {
+	lacks := applied.Outputs == nil || anySensitive(applied.Outputs) || prior.Deposed > 0
+	if lacks || prior.Lineage == "" {
 		pulled, err := a.state.State(ctx)
-		if err != nil {
+
+		switch {
+		case err == nil:
+			o.Outputs, o.State = pulled.Outputs, new(summarizeState(pulled))
+		case lacks:
 			return schedule.Observation{}, err
 		}
-
-		o.Outputs, o.State = pulled.Outputs, new(summarizeState(pulled))
 	}
 
 	// The state has not changed between the plan and the apply, so that no other Workspace

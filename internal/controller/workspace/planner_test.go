@@ -107,6 +107,26 @@ func TestObserve(t *testing.T) {
 			},
 			want: outcome{ran: []string{"plan"}, err: "spec.forProvider.module has no block", ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
+		"EmptyModuleBesideResources": {
+			reason: "The ProviderConfig has resources.",
+			ws:     with(owner, readyFor(1)),
+			change: func(r *attempt) {
+				r.planned(terraform.Plan{Changes: true, Summary: terraform.Summary{Destroy: 1, Change: 1}}, ownState())
+				r.runner.emptyModule = true
+			},
+			exists: true,
+			want:   outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"EmptyModuleWithOutputs": {
+			reason: "Nothing would be destroyed.",
+			ws:     with(owner, readyFor(1)),
+			change: func(r *attempt) {
+				r.planned(terraform.Plan{Changes: true}, ownState())
+				r.runner.emptyModule = true
+			},
+			exists: true,
+			want:   outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
 		"EmptyModuleOfObserver": {
 			reason: "Nothing would be destroyed.",
 			ws:     with(owner, readyFor(1), observed),
@@ -568,8 +588,8 @@ func TestIgnoredInterval(t *testing.T) {
 	for value, want := range map[string][]string{
 		"":    nil,
 		"24h": nil,
-		"1d":  {`annotation crossplane.io/poll-interval: No effect: "1d" is no duration such as 90m or 24h`},
-		"-1h": {`annotation crossplane.io/poll-interval: No effect: "-1h" is no duration such as 90m or 24h`},
+		"1d":  {`annotation crossplane.io/poll-interval: No effect: "1d" is no positive duration such as 90m or 24h`},
+		"-1h": {`annotation crossplane.io/poll-interval: No effect: "-1h" is no positive duration such as 90m or 24h`},
 	} {
 		r := newAttempt(t, with(owner))
 		meta.AddAnnotations(r.ws, map[string]string{meta.AnnotationKeyPollInterval: value})

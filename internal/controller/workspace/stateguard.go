@@ -143,7 +143,7 @@ func (g *stateGuard) takeOver(ctx context.Context, ws workspace.Workspace, found
 	}
 
 	if other := second.Begun; other != "" {
-		return errors.Errorf("the state of Terraform workspace %q is about to be taken over by %s, too: wait until that one was reconciled", workspace.TerraformWorkspace(ws), other)
+		return errors.Errorf("the state of Terraform workspace %q is about to be taken over by %s, too: wait until that one was reconciled. If it is refused, too, delete it: that destroys nothing", workspace.TerraformWorkspace(ws), other)
 	}
 
 	workspace.Own(ws, found.Lineage)
