@@ -175,20 +175,19 @@ func (r *Runner) withInit(ctx context.Context, run func() error) error {
 	}
 
 	err := run()
-
-	broken := terraform.HasBrokenProvider(err)
-	if broken {
-		if err := r.discardProviders(); err != nil {
-			return err
-		}
-	}
-
-	if broken || terraform.NeedsInit(err) {
+	if terraform.NeedsInit(err) {
 		if err := r.initAgain(ctx, terraform.InitOptions{State: terraform.NeedsStateInit(err)}); err != nil {
 			return UnpreparedError{err}
 		}
 
 		err = run()
+	}
+
+	// The next run asks for init.
+	if terraform.HasBrokenProvider(err) {
+		if kept := r.discardProviders(); kept != nil {
+			err = errors.Join(err, kept)
+		}
 	}
 
 	switch {

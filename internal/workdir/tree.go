@@ -77,9 +77,9 @@ func (d *Dir) sweepTempDirs() error {
 // become empty.
 //
 // Other files stay. If one of them has a name that the new module uses, it is replaced, and no
-// longer counts as written by Sync. Of the same revision, lock files that are there stay. But a module never adds, replaces or removes files of the CLI or
+// longer counts as written by Sync. But a module never adds, replaces or removes files of the CLI or
 // the provider, at any depth: see reserved. Such entries of src are left out, and so are names that
-// are not UTF-8.
+// are not UTF-8. Lock files of the same revision that are there stay.
 //
 // Until everything is in place and on disk, the record has no revision, so that a partly replaced
 // tree does not count as a module.

@@ -82,6 +82,11 @@ func TestCreate(t *testing.T) {
 			change: func(*attempt) {},
 			want:   outcome{ran: []string{"apply", "state pull"}, ready: xpv2.ReasonAvailable, begun: true, succeeded: true},
 		},
+		"CreatedUnread": {
+			reason: "The infrastructure is complete, and the next observation reads the lineage.",
+			change: func(r *attempt) { r.runner.stateErr = errors.New("boom") },
+			want:   outcome{ran: []string{"apply", "state pull"}, ready: xpv2.ReasonAvailable, begun: true, succeeded: true},
+		},
 		"CreatedInEmptyState": {
 			reason: "The plan was made from the state of the Workspace.",
 			prior:  blank,

@@ -174,7 +174,8 @@ func (p *progress) result(err error) string {
 	}
 }
 
-// steps returns the finished steps, for a run whose plan does not tell them: a destroy, one that failed, or one with a plan of its own.
+// steps returns the finished steps, for a run whose plan does not tell them: a destroy, one that failed, or one with a
+// plan of its own.
 func (p *progress) steps() string {
 	if len(p.last) == 0 {
 		return ""
