@@ -232,6 +232,21 @@ func expectRuns(t *testing.T, i *instance, ws workspace.Workspace, want ...strin
 	})
 }
 
+// expectOnlyPlans requests two reconciles of a Workspace, and expects one plan for each of them.
+func expectOnlyPlans(t *testing.T, c *cluster, i *instance, ws workspace.Workspace) {
+	t.Helper()
+
+	before := i.runs.of(string(ws.GetUID()))
+
+	for range 2 {
+		c.request(t, ws)
+	}
+
+	if diff := cmp.Diff(append(before, "plan", "plan"), i.runs.of(string(ws.GetUID()))); diff != "" {
+		t.Errorf("runs of the CLI: -want, +got:\n%s", diff)
+	}
+}
+
 // expectAnotherRun waits until the instance has run the named command for the Workspace
 // once more than before.
 func expectAnotherRun(t *testing.T, i *instance, ws workspace.Workspace, command string) {

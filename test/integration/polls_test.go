@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestPollsBesideConfigs makes an instance with the lowest rate limit reconcile more
@@ -75,16 +73,7 @@ func TestPollsWithNothingToInstall(t *testing.T) {
 		c, ns, shard, i := useCommon(t, cli)
 		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withoutBackend())), withModule("output \"greeting\" {\n  value = \"hello\"\n}\n"))
 		expectReady(t, c, ws)
-
-		before := i.runs.of(string(ws.GetUID()))
-
-		for range 2 {
-			c.request(t, ws)
-		}
-
-		if diff := cmp.Diff(append(before, "plan", "plan"), i.runs.of(string(ws.GetUID()))); diff != "" {
-			t.Errorf("runs of the CLI: -want, +got:\n%s", diff)
-		}
+		expectOnlyPlans(t, c, i, ws)
 	})
 }
 
