@@ -21,13 +21,8 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
-const (
-	// configName is the file with the configuration of the CLI.
-	configName = "cli.tfrc"
-
-	// lockName is the file with the checksums of providers.
-	lockName = ".terraform.lock.hcl"
-)
+// configName is the file with the configuration of the CLI.
+const configName = "cli.tfrc"
 
 // A cli is a program to test with.
 type cli struct {

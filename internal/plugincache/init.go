@@ -26,6 +26,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 // Variable is the environment variable that names the plugin cache.
@@ -159,7 +160,7 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 type lockFile string
 
 func readLockFile(dir string) (lockFile, error) {
-	data, err := regular.Read(filepath.Join(dir, ".terraform.lock.hcl"), maxConfig)
+	data, err := regular.Read(filepath.Join(dir, terraform.LockFile), maxConfig)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("cannot read dependency lock file: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
@@ -200,14 +201,14 @@ func TestLockFile(t *testing.T) {
 		first := f.place(t, module)
 		first.mustInit(t)
 
-		lock := first.read(t, lockName)
+		lock := first.read(t, terraform.LockFile)
 
 		// A new version is added, and the old one changes.
 		f.add(t, "a", "1.1.0", []byte("1.1.0"))
 		f.add(t, "a", "1.0.0", []byte("other"))
 
 		locked := f.place(t, module)
-		locked.write(t, lockName, lock)
+		locked.write(t, terraform.LockFile, lock)
 		locked.mustInit(t)
 
 		if got, want := locked.provider(t, "a", "1.0.0"), first.provider(t, "a", "1.0.0"); got != want {
@@ -221,7 +222,7 @@ func TestLockFile(t *testing.T) {
 		// Without any checksum, the package cannot be verified.
 		text := regexp.MustCompile(`(?s) *hashes = \[.*?\]\n`).ReplaceAllString(lock, "")
 		unknown := f.place(t, module)
-		unknown.write(t, lockName, text)
+		unknown.write(t, terraform.LockFile, text)
 		unknown.mustInit(t)
 
 		if got, shared := unknown.provider(t, "a", "1.0.0"), first.provider(t, "a", "1.0.0"); got == shared {
@@ -250,10 +251,10 @@ func TestForeign(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		lock := p.read(t, lockName)
+		lock := p.read(t, terraform.LockFile)
 
 		locked := f.place(t, module)
-		locked.write(t, lockName, lock)
+		locked.write(t, terraform.LockFile, lock)
 		locked.mustInit(t)
 
 		if got, want := locked.provider(t, "a", "1.0.0"), p.provider(t, "a", "1.0.0"); got != want {

@@ -19,7 +19,7 @@ import (
 )
 
 // backendRecordFile is where init records the backend, relative to the directory that the CLI runs in.
-const backendRecordFile = dataDir + "/terraform.tfstate"
+const backendRecordFile = terraform.DataDir + "/terraform.tfstate"
 
 func TestStatePlace(t *testing.T) {
 	t.Parallel()
@@ -151,7 +151,7 @@ func TestStatePlaceOfMalice(t *testing.T) {
 			t.Parallel()
 
 			r := &Runner{run: &terraform.Workspace{Dir: t.TempDir()}}
-			if err := os.Mkdir(filepath.Join(r.run.Dir, dataDir), 0o700); err != nil {
+			if err := os.Mkdir(filepath.Join(r.run.Dir, terraform.DataDir), 0o700); err != nil {
 				t.Fatal(err)
 			}
 

@@ -26,9 +26,6 @@ const (
 	// runs for another module refuses the arguments in them.
 	varsFile = "crossplane-provider-terraform-vars.tfvars"
 
-	// dataDir is where init writes everything except the dependency lock file.
-	dataDir = ".terraform"
-
 	// stateOnlyDir is a directory without the module, from which the state can be reached.
 	stateOnlyDir = "crossplane-provider-terraform-state"
 

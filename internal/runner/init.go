@@ -234,7 +234,7 @@ func (r *Runner) initAgain(ctx context.Context, o terraform.InitOptions) error {
 		_ = r.InitCache.Forget(r.restoredKey)
 		r.restoredKey = ""
 
-		if err := os.RemoveAll(filepath.Join(r.run.Dir, dataDir)); err != nil {
+		if err := os.RemoveAll(filepath.Join(r.run.Dir, terraform.DataDir)); err != nil {
 			return errors.Wrap(err, "cannot remove what init left elsewhere")
 		}
 	}
@@ -248,7 +248,7 @@ func (r *Runner) initAgain(ctx context.Context, o terraform.InitOptions) error {
 
 // discardProviders removes the providers that init has installed, and their checksums unless they are of the module.
 func (r *Runner) discardProviders() error {
-	if err := os.RemoveAll(filepath.Join(r.run.Dir, dataDir, "providers")); err != nil {
+	if err := os.RemoveAll(filepath.Join(r.run.Dir, terraform.DataDir, "providers")); err != nil {
 		return errors.Wrap(err, "cannot remove providers")
 	}
 
@@ -257,7 +257,7 @@ func (r *Runner) discardProviders() error {
 		return err
 	}
 
-	name := path.Join(rel, ".terraform.lock.hcl")
+	name := path.Join(rel, terraform.LockFile)
 	if _, given := r.Inputs.all()[name]; given || slices.Contains(r.Dir.TreeFiles(), name) {
 		return nil
 	}

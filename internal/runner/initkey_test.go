@@ -169,7 +169,7 @@ func TestInitKey(t *testing.T) {
 				t.Fatalf("restoreInit(...) in the first directory: want false, got %t and error %v", restored, err)
 			}
 
-			if err := os.Mkdir(filepath.Join(first.run.Dir, dataDir), 0o700); err != nil {
+			if err := os.Mkdir(filepath.Join(first.run.Dir, terraform.DataDir), 0o700); err != nil {
 				t.Fatal(err)
 			}
 

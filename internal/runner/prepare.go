@@ -94,7 +94,7 @@ func (r *Runner) write(ctx context.Context) error {
 	}
 
 	if r.usual != nil {
-		env = append(environ.Without(env, plugincache.Variable), "TF_DATA_DIR="+filepath.Join(r.Dir.Path(), unsavedDir, dataDir))
+		env = append(environ.Without(env, plugincache.Variable), "TF_DATA_DIR="+filepath.Join(r.Dir.Path(), unsavedDir, terraform.DataDir))
 	}
 
 	r.run = &terraform.Workspace{Dir: path, Name: r.Name, Env: env, Mark: r.mark, Log: r.Log, Redact: r.Inputs.secrets.Text, Origin: r.Inputs.origin}

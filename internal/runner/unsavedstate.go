@@ -137,13 +137,13 @@ func isNoDirectory(err error) bool {
 // one state over the other. The providers and modules there are those of the directory.
 func (r *Runner) UseUnsavedState(path string) error {
 	dir := filepath.Join(r.Dir.Path(), unsavedDir)
-	states, data := filepath.Join(dir, "states"), filepath.Join(dir, dataDir)
+	states, data := filepath.Join(dir, "states"), filepath.Join(dir, terraform.DataDir)
 	state := filepath.Join(states, r.Name, "terraform.tfstate")
 
 	err := errors.Join(os.RemoveAll(dir), os.MkdirAll(filepath.Dir(state), 0o700), os.Mkdir(data, 0o700), os.Symlink(path, state))
 
 	for _, name := range []string{"providers", "modules"} {
-		shared := filepath.Join(r.run.Dir, dataDir, name)
+		shared := filepath.Join(r.run.Dir, terraform.DataDir, name)
 		if _, missing := os.Stat(shared); missing == nil {
 			err = errors.Join(err, os.Symlink(shared, filepath.Join(data, name)))
 		}

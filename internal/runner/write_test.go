@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
@@ -114,7 +115,7 @@ func TestFiles(t *testing.T) {
 func expectFiles(t *testing.T, what string, r *Runner, want filesystem.Files) {
 	t.Helper()
 
-	got := filesystem.Read(t, r.Dir.Path(), ".crossplane.json", ".crossplane-use", dataDir)
+	got := filesystem.Read(t, r.Dir.Path(), ".crossplane.json", ".crossplane-use", terraform.DataDir)
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("\n%s: -want, +got:\n%s", what, diff)
 	}

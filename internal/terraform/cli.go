@@ -35,6 +35,15 @@ const (
 	OpenTofu  Product = "opentofu"
 )
 
+// Names that the CLI chooses.
+const (
+	// DataDir is the directory to which init writes everything but LockFile, in the directory that it runs in.
+	DataDir = ".terraform"
+
+	// LockFile is the dependency lock file: the versions and checksums of providers.
+	LockFile = ".terraform.lock.hcl"
+)
+
 const defaultGrace = 25 * time.Second
 
 // versionTimeout is reached only by a program that is neither terraform nor tofu.

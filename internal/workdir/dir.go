@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 const (
@@ -177,7 +178,7 @@ func (d *Dir) Forget() error {
 			return err
 		case e.IsDir() && e.Name() == gitDir:
 			return fs.SkipDir
-		case e.IsDir() && e.Name() == dataDir:
+		case e.IsDir() && e.Name() == terraform.DataDir:
 			// The addresses of modules may contain tokens. Other files may be states of a backend "local".
 			// Its record has no credentials, and nothing else says where its state is.
 			forgotten := []string{"modules"}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 func TestInitialized(t *testing.T) {
@@ -29,7 +31,7 @@ func TestInitialized(t *testing.T) {
 			reason: "The result of a failed init does not count.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
-				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
+				mkdir(t, filepath.Join(d.Path(), terraform.DataDir), 0o700)
 			},
 			want: map[string]string{"": "", "sub": ""},
 		},
@@ -37,7 +39,7 @@ func TestInitialized(t *testing.T) {
 			reason: "The digest is that of the last successful init.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
-				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
+				mkdir(t, filepath.Join(d.Path(), terraform.DataDir), 0o700)
 				mark(t, d, "", "one")
 				mark(t, d, "", "two")
 			},
@@ -55,8 +57,8 @@ func TestInitialized(t *testing.T) {
 			reason: "Each entrypoint is initialized by itself.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
-				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
-				mkdir(t, filepath.Join(d.Path(), "sub", dataDir), 0o700)
+				mkdir(t, filepath.Join(d.Path(), terraform.DataDir), 0o700)
+				mkdir(t, filepath.Join(d.Path(), "sub", terraform.DataDir), 0o700)
 				mark(t, d, "sub", "one")
 			},
 			want: map[string]string{"": "", "sub": "one", "/sub/": "one", "link": "one"},
@@ -67,7 +69,7 @@ func TestInitialized(t *testing.T) {
 				t.Helper()
 				mark(t, d, "", "one")
 
-				if err := os.Remove(filepath.Join(d.Path(), dataDir)); err != nil {
+				if err := os.Remove(filepath.Join(d.Path(), terraform.DataDir)); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -79,11 +81,11 @@ func TestInitialized(t *testing.T) {
 				t.Helper()
 				mark(t, d, "", "one")
 
-				if err := os.Remove(filepath.Join(d.Path(), dataDir)); err != nil {
+				if err := os.Remove(filepath.Join(d.Path(), terraform.DataDir)); err != nil {
 					t.Fatal(err)
 				}
 
-				write(t, filepath.Join(d.Path(), dataDir), "")
+				write(t, filepath.Join(d.Path(), terraform.DataDir), "")
 			},
 			want: map[string]string{"": ""},
 		},
@@ -91,7 +93,7 @@ func TestInitialized(t *testing.T) {
 			reason: "A mark can be removed, more than once.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
-				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
+				mkdir(t, filepath.Join(d.Path(), terraform.DataDir), 0o700)
 				mark(t, d, "", "one")
 
 				for range 2 {
@@ -106,7 +108,7 @@ func TestInitialized(t *testing.T) {
 			reason: "A mark that cannot be read does not count.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
-				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
+				mkdir(t, filepath.Join(d.Path(), terraform.DataDir), 0o700)
 				write(t, filepath.Join(d.Path(), manifestName), "{")
 			},
 			want: map[string]string{"": ""},

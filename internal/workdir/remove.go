@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 const (
@@ -134,7 +135,7 @@ func (r *Root) keepStates(uid string) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("cannot check for states that are nowhere else: %w", err)
-		case e.IsDir() && e.Name() == dataDir:
+		case e.IsDir() && e.Name() == terraform.DataDir:
 			if err := r.keepLocalState(uid, path.Dir(name)); err != nil {
 				return err
 			}
