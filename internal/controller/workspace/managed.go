@@ -221,7 +221,7 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 	switch {
 	case isCreated(ws):
 		ready(ws)
-	case isPartlyCreated(ws):
+	case isCreationFailed(ws):
 		applyFailed(ws)
 	}
 
@@ -244,11 +244,11 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 	return nil
 }
 
-// isPartlyCreated says whether a creation has failed and left something in the state.
-func isPartlyCreated(ws workspace.Workspace) bool {
+// isCreationFailed says whether the first apply has failed.
+func isCreationFailed(ws workspace.Workspace) bool {
 	return ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonCreating &&
 		ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse &&
-		ws.GetObservation().Plan != nil && workspace.Remembered(ws).Resources > 0
+		ws.GetObservation().Plan != nil
 }
 
 // explainFailure makes the condition Synced begin with the cause. It records a failure of the managed reconciler.

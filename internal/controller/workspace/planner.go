@@ -6,7 +6,6 @@ package workspace
 
 import (
 	"context"
-	"fmt"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,7 +15,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
-	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -203,40 +201,6 @@ func (pl *planner) planned(ctx context.Context, ws workspace.Workspace, suspect 
 		State:    new(summarizeState(state)),
 		Warnings: p.Warnings.Texts(),
 	}, nil
-}
-
-// keepsModule returns an error if the plan would destroy resources because there is nothing left of the module:
-// a template may have been rendered to nothing. prevent_destroy was in the module, too.
-func (pl *planner) keepsModule(ws workspace.Workspace, p *terraform.Plan) error {
-	// With something else, there are resources in spec.configuration of the ProviderConfig.
-	if p.Summary != (terraform.Summary{Destroy: p.Summary.Destroy}) || p.Summary.Destroy == 0 || !workspace.MayUpdate(ws) {
-		return nil
-	}
-
-	empty, err := pl.cli.IsModuleEmpty()
-	if !empty || err != nil {
-		return errors.Wrap(err, "cannot read module")
-	}
-
-	what := "spec.forProvider.module"
-	if s := ws.GetParameters().Source; s == commonv1beta1.ModuleSourceRemote || s == commonv1beta1.ModuleSourceFlux {
-		what = "the module in spec.forProvider.entrypoint"
-	}
-
-	return errors.Errorf("%s has no block, so that the plan would destroy %s. Nothing was changed. Correct the module. If that is wanted, delete the Workspace or, to keep it without them, leave one block in the module, such as terraform {}",
-		what, workspace.Resources(p.Summary.Destroy))
-}
-
-// ignoredInterval warns of a poll interval that is none, such as "1d": the Workspace is polled as if it had no annotation.
-func ignoredInterval(ws workspace.Workspace) terraform.Warnings {
-	value := ws.GetAnnotations()[meta.AnnotationKeyPollInterval]
-	if _, ok := meta.GetPollInterval(ws); ok || value == "" {
-		return terraform.Warnings{}
-	}
-
-	return terraform.Warnings{First: []terraform.Diagnostic{{
-		File: "annotation " + meta.AnnotationKeyPollInterval, Summary: "No effect", Detail: fmt.Sprintf("%q is no positive duration such as 90m or 24h", value),
-	}}}
 }
 
 // mayHideLoss says whether a state has to be compared with the state that the status records. A
