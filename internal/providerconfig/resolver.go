@@ -66,6 +66,11 @@ func NewResolver(c client.Client) *Resolver {
 // A managed resource that is being deleted needs no usage if none can be created: it is deleted
 // together with its namespace, which waits for it.
 func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (commonv1beta1.ProviderConfigSpec, error) {
+	// No usage of such a reference can be recorded.
+	if _, modern := mg.(resource.ModernManaged); modern && RefOf(mg).Name != "" && RefOf(mg).Kind == "" {
+		return commonv1beta1.ProviderConfigSpec{}, wrongKind("")
+	}
+
 	// The refusal of the API server would name a label of the usage only.
 	if name := RefOf(mg).Name; len(name) > validation.LabelValueMaxLength && !meta.WasDeleted(mg) {
 		return commonv1beta1.ProviderConfigSpec{}, errors.Errorf("cannot use spec.providerConfigRef.name %q: it has %d characters, and a ProviderConfig that a Workspace uses can have at most %d",
@@ -120,8 +125,12 @@ func (r *Resolver) read(ctx context.Context, mg resource.Managed) (commonv1beta1
 		}
 	}
 
-	return commonv1beta1.ProviderConfigSpec{}, errors.Errorf("spec.providerConfigRef.kind is %q: it must be %s or %s",
-		ref.Kind, namespacedv1beta1.ProviderConfigKind, namespacedv1beta1.ClusterProviderConfigKind)
+	return commonv1beta1.ProviderConfigSpec{}, wrongKind(ref.Kind)
+}
+
+func wrongKind(kind string) error {
+	return errors.Errorf("spec.providerConfigRef.kind is %q: it must be %s or %s",
+		kind, namespacedv1beta1.ProviderConfigKind, namespacedv1beta1.ClusterProviderConfigKind)
 }
 
 // RefOf returns the reference of the supplied managed resource to a ProviderConfig. It is empty if

@@ -149,6 +149,19 @@ func TestLongName(t *testing.T) {
 	}
 }
 
+// TestNoKind ensures that the field is named. The API server replaces a missing kind with the default, but not an empty one.
+func TestNoKind(t *testing.T) {
+	t.Parallel()
+
+	ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "ws", UID: "uid"}}
+	ws.SetProviderConfigReference(&xpv2.ProviderConfigReference{Name: "config"})
+
+	_, err := NewResolver(fake.NewClientBuilder().Build()).Resolve(t.Context(), ws)
+	if want := `spec.providerConfigRef.kind is "": it must be ProviderConfig or ClusterProviderConfig`; err == nil || err.Error() != want {
+		t.Errorf("Resolve(...): want %q, got %v", want, err)
+	}
+}
+
 // TestMissing refers to ProviderConfigs that do not exist.
 func TestMissing(t *testing.T) {
 	t.Parallel()

@@ -57,24 +57,19 @@ var (
 )
 
 // learn adds the forms of all contents.
-func (s *Secrets) learn() {
+func (v *values) learn() {
 	// Several references may lead to the same value.
-	contents := slices.SortedFunc(slices.Values(s.contents), bytes.Compare)
+	contents := slices.SortedFunc(slices.Values(v.contents), bytes.Compare)
 	contents = slices.CompactFunc(contents, bytes.Equal)
-	s.contents = nil
+	v.contents = nil
 
-	size := 0
-	for _, c := range contents {
-		size += len(c)
-	}
-
-	s.starts = make([]uint64, size/8+1)
+	v.starts = make([]uint64, v.size/8+1)
 
 	for _, c := range contents {
-		s.content(string(c))
+		v.content(string(c))
 	}
 
-	s.forms, s.spaced = distinct(s.forms), distinct(s.spaced)
+	v.forms, v.spaced = distinct(v.forms), distinct(v.spaced)
 }
 
 // distinct returns a copy of all different values, in order.
@@ -85,79 +80,79 @@ func distinct[T cmp.Ordered](values []T) []T {
 }
 
 // know adds a form of a secret.
-func (s *Secrets) know(form string) {
+func (v *values) know(form string) {
 	form = bare(form)
 
 	// A text that contains a long form contains all of its pieces. They overlap, so that they are
 	// hidden as one.
 	for len(form) > maxForm {
-		s.add(form[:maxForm])
+		v.add(form[:maxForm])
 		form = form[min(maxForm-1, len(form)-maxForm):]
 	}
 
 	if len(form) >= MinLength {
-		s.add(form)
+		v.add(form)
 	}
 }
 
-func (s *Secrets) add(piece string) {
-	s.forms = append(s.forms, maphash.String(s.seed, piece))
+func (v *values) add(piece string) {
+	v.forms = append(v.forms, maphash.String(v.seed, piece))
 
-	start := s.start(piece)
-	s.starts[start/64] |= 1 << (start % 64)
+	start := v.start(piece)
+	v.starts[start/64] |= 1 << (start % 64)
 
-	if !slices.Contains(s.lengths, len(piece)) {
-		s.lengths = append(s.lengths, len(piece))
-		slices.SortFunc(s.lengths, func(a, b int) int { return b - a })
+	if !slices.Contains(v.lengths, len(piece)) {
+		v.lengths = append(v.lengths, len(piece))
+		slices.SortFunc(v.lengths, func(a, b int) int { return b - a })
 	}
 }
 
 // content adds a text, its lines, and the strings and values in it.
-func (s *Secrets) content(text string) {
-	s.secret(text)
+func (v *values) content(text string) {
+	v.secret(text)
 
 	// Equal lines count once: the forms of a short line take much more memory than the line.
 	lines := slices.Compact(slices.Sorted(strings.Lines(text)))
 
 	if strings.Contains(strings.TrimSpace(text), "\n") {
 		for _, line := range lines {
-			s.secret(line)
+			v.secret(line)
 		}
 	}
 
 	for _, line := range lines {
 		for _, m := range assigned.FindAllStringSubmatch(line, -1) {
-			s.secret(strings.TrimRight(m[1], ",;"))
+			v.secret(strings.TrimRight(m[1], ",;"))
 		}
 
 		// A comma is the end of one number and the beginning of another.
 		for _, m := range number.FindAllStringSubmatch(strings.ReplaceAll(line, ",", ",,"), -1) {
-			s.secret(m[1])
+			v.secret(m[1])
 		}
 
 		for _, m := range userinfo.FindAllStringSubmatch(line, -1) {
 			for _, secret := range m[1:] {
-				s.secret(secret)
+				v.secret(secret)
 
 				if unescaped, err := url.PathUnescape(secret); err == nil {
-					s.secret(unescaped)
+					v.secret(unescaped)
 				}
 			}
 		}
 	}
 
-	s.strings(text)
+	v.strings(text)
 
 	// The quotation marks around a value may have been forgotten.
 	if object.MatchString(text) {
 		for _, word := range keyword.FindAllString(quoted.ReplaceAllString(text, ""), -1) {
-			s.secret(word)
+			v.secret(word)
 		}
 	}
 }
 
 // strings adds the strings in a text.
-func (s *Secrets) strings(text string) {
+func (v *values) strings(text string) {
 	for _, at := range quoted.FindAllStringIndex(text, -1) {
 		m := text[at[0]:at[1]]
 
@@ -169,44 +164,44 @@ func (s *Secrets) strings(text string) {
 			continue
 		}
 
-		s.secret(unwrap(m))
+		v.secret(unwrap(m))
 
 		// The parsed content of the file is what a module works with.
 		meant := ""
 		if json.Unmarshal([]byte(m), &meant) == nil && meant != unwrap(m) {
-			s.content(meant)
+			v.content(meant)
 		}
 
 		if hcl, err := strconv.Unquote(m); err == nil && hcl != unwrap(m) && hcl != meant {
-			s.content(hcl)
+			v.content(hcl)
 		}
 	}
 }
 
 // secret adds a text, as it is written and as the CLI reads it, in all of its forms.
-func (s *Secrets) secret(text string) {
+func (v *values) secret(text string) {
 	text = strings.TrimSpace(text)
 	// The CLI composes the characters of all strings, and reads an escaped template sign of HCL once, also in a heredoc.
 	composed := norm.NFC.String(text)
 
 	for _, read := range distinct([]string{text, composed, escapedSign.ReplaceAllString(text, "$1{"), escapedSign.ReplaceAllString(composed, "$1{")}) {
-		s.allForms(read)
+		v.allForms(read)
 	}
 }
 
-func (s *Secrets) allForms(text string) {
+func (v *values) allForms(text string) {
 	if len(bare(text)) < MinLength {
 		return
 	}
 
 	if whole := bare(text); whole != text {
-		s.spaced = append(s.spaced, whole)
+		v.spaced = append(v.spaced, whole)
 	}
 
-	s.know(text)
+	v.know(text)
 
 	for _, form := range escaped(text) {
-		s.know(form)
+		v.know(form)
 	}
 
 	for before := range 3 {
@@ -215,11 +210,11 @@ func (s *Secrets) allForms(text string) {
 		}
 
 		standard := encoded(text, before)
-		s.know(standard)
+		v.know(standard)
 
 		// Most encodings are the same for URLs.
 		if urls := strings.ReplaceAll(strings.ReplaceAll(standard, "+", "-"), "/", "_"); urls != standard {
-			s.know(urls)
+			v.know(urls)
 		}
 	}
 }

@@ -29,11 +29,23 @@ const (
 
 	// maxForm is the length of the longest text that is searched for in one piece.
 	maxForm = 64
+
+	// maxKept is the size in bytes of the largest contents that Current keeps.
+	maxKept = 64 << 10
 )
 
 // Secrets are values to hide. They are safe for concurrent use. nil has no values.
 type Secrets struct {
+	current, former *values
+
+	// public are words that are not hidden.
+	public []string
+}
+
+// values have the hashes of all their forms.
+type values struct {
 	contents [][]byte
+	size     int
 
 	// once guards the fields below: most reconciles have no text to redact.
 	once sync.Once
@@ -52,11 +64,45 @@ type Secrets struct {
 	spaced []string
 }
 
+// vocabulary are words of most messages. One of them may be a value in a Secret, such as the profile "default":
+// without it, messages would become unreadable, and the gap would reveal it.
+var vocabulary = []string{ //nolint:gochecknoglobals // It is a constant.
+	"backend", "configuration", "credentials", "default", "module", "number", "object", "opentofu", "output", "provider",
+	"resource", "string", "terraform", "variable", "version", "workspace",
+}
+
 // New returns the secrets in the supplied contents of Secrets and credentials files: each
 // content, its lines, the strings and values in it, and their likely forms in a configuration,
 // such as the base64 encoding.
 func New(contents ...[]byte) *Secrets {
-	return &Secrets{contents: contents, seed: maphash.MakeSeed()}
+	v := &values{contents: contents, seed: maphash.MakeSeed()}
+
+	for _, c := range contents {
+		v.size += len(c)
+	}
+
+	return &Secrets{current: v, public: vocabulary}
+}
+
+// With returns the secrets together with former ones, which a state may still have. It does not hide the words in
+// public, such as the name of the object that messages are about.
+func (s *Secrets) With(former *Secrets, public ...string) *Secrets {
+	with := &Secrets{current: s.current, public: slices.Concat(s.public, public)}
+	if former != nil {
+		with.former = former.current
+	}
+
+	return with
+}
+
+// Current returns the secrets without former ones, to become the former ones of others. It is nil if they are so large
+// that they should not stay in memory.
+func (s *Secrets) Current() *Secrets {
+	if s == nil || s.current.size > maxKept {
+		return nil
+	}
+
+	return &Secrets{current: s.current}
 }
 
 // Text returns the text with a placeholder for each secret. Redacted text does not change.
@@ -65,30 +111,48 @@ func (s *Secrets) Text(text string) string {
 		return text
 	}
 
-	s.once.Do(s.learn)
-
-	if len(s.forms) == 0 {
-		return text
-	}
-
-	stripped, at := strip(text)
-
-	return replace(text, at, s.find(stripped))
+	return s.former.text(s.current.text(text, s.public), s.public)
 }
 
 // Line is Text for a line of a text that is processed line by line. A program may have wrapped
 // the text at white space inside a secret. A part of a secret at the beginning or the end of the
 // line, or that is the whole line, is hidden as well.
 func (s *Secrets) Line(line string) string {
-	line = s.Text(line)
-	if s == nil || len(s.spaced) == 0 {
+	if s == nil {
+		return line
+	}
+
+	return s.former.line(s.current.line(line, s.public), s.public)
+}
+
+// text redacts a text.
+func (v *values) text(text string, public []string) string {
+	if v == nil {
+		return text
+	}
+
+	v.once.Do(v.learn)
+
+	if len(v.forms) == 0 {
+		return text
+	}
+
+	stripped, at := strip(text)
+
+	return replace(text, at, v.find(stripped, public))
+}
+
+// line redacts a line: see Line.
+func (v *values) line(line string, public []string) string {
+	line = v.text(line, public)
+	if v == nil || len(v.spaced) == 0 {
 		return line
 	}
 
 	stripped, at := strip(line)
 	start, end := 0, len(stripped)
 
-	for _, secret := range s.spaced {
+	for _, secret := range v.spaced {
 		if len(stripped) >= MinLength && strings.Contains(secret, stripped) {
 			return Placeholder
 		}
@@ -143,7 +207,7 @@ type span struct{ from, to int }
 
 // find returns the positions of secrets in a text without white space, in order. Overlapping
 // secrets have one common position.
-func (s *Secrets) find(text string) []span {
+func (v *values) find(text string, public []string) []span {
 	var found []span
 
 	covered := 0 // The end of the last span.
@@ -155,8 +219,8 @@ func (s *Secrets) find(text string) []span {
 			continue
 		}
 
-		n := s.longest(text[i:], covered-i)
-		if n == 0 {
+		n := v.longest(text[i:], covered-i)
+		if n == 0 || slices.Contains(public, text[i:i+n]) {
 			continue
 		}
 
@@ -224,12 +288,12 @@ func replace(text string, at []int, spans []span) string {
 }
 
 // longest returns the length of the longest form that the text begins with, or 0 if none is longer than least.
-func (s *Secrets) longest(text string, least int) int {
-	if n := s.start(text); s.starts[n/64]&(1<<(n%64)) == 0 {
+func (v *values) longest(text string, least int) int {
+	if n := v.start(text); v.starts[n/64]&(1<<(n%64)) == 0 {
 		return 0
 	}
 
-	for _, n := range s.lengths {
+	for _, n := range v.lengths {
 		if n <= least {
 			break
 		}
@@ -238,7 +302,7 @@ func (s *Secrets) longest(text string, least int) int {
 			continue
 		}
 
-		if _, ok := slices.BinarySearch(s.forms, maphash.String(s.seed, text[:n])); ok {
+		if _, ok := slices.BinarySearch(v.forms, maphash.String(v.seed, text[:n])); ok {
 			return n
 		}
 	}
@@ -247,6 +311,6 @@ func (s *Secrets) longest(text string, least int) int {
 }
 
 // start returns the position in starts for the beginning of a text.
-func (s *Secrets) start(text string) uint64 {
-	return maphash.String(s.seed, text[:MinLength]) % uint64(64*len(s.starts))
+func (v *values) start(text string) uint64 {
+	return maphash.String(v.seed, text[:MinLength]) % uint64(64*len(v.starts))
 }

@@ -243,6 +243,27 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestWith ensures that former secrets are hidden, too, that words of messages are not, and that large secrets do not
+// stay in memory.
+func TestWith(t *testing.T) {
+	t.Parallel()
+
+	older, old := newSecrets("hunter11"), newSecrets("hunter22")
+	s := newSecrets("hunter33", "default", "production-1").With(old.With(older), "production-1")
+
+	if got, want := s.Line(s.Text("hunter11 hunter22 hunter33 default production-1")), "hunter11 (sensitive) (sensitive) default production-1"; got != want {
+		t.Errorf("with former secrets: want %q, got %q", want, got)
+	}
+
+	if got, want := s.Current().Text("hunter22 hunter33"), "hunter22 (sensitive)"; got != want {
+		t.Errorf("current ones: want %q, got %q", want, got)
+	}
+
+	if large := newSecrets(strings.Repeat("x", maxKept+1)).Current(); large != nil {
+		t.Error("large ones: want none")
+	}
+}
+
 func TestNil(t *testing.T) {
 	t.Parallel()
 
@@ -293,8 +314,8 @@ func TestEqual(t *testing.T) {
 	}
 
 	// One is the content, and one the line.
-	if len(s.spaced) != 2 {
-		t.Errorf("texts with white space in a content with one line: want 2, got %d", len(s.spaced))
+	if len(s.current.spaced) != 2 {
+		t.Errorf("texts with white space in a content with one line: want 2, got %d", len(s.current.spaced))
 	}
 }
 
@@ -330,8 +351,8 @@ func TestMemory(t *testing.T) {
 				t.Fatal("want a placeholder")
 			}
 
-			size := 8*cap(s.forms) + 8*cap(s.starts) + 16*cap(s.spaced)
-			for _, text := range s.spaced {
+			size := 8*cap(s.current.forms) + 8*cap(s.current.starts) + 16*cap(s.current.spaced)
+			for _, text := range s.current.spaced {
 				size += len(text)
 			}
 
@@ -339,7 +360,7 @@ func TestMemory(t *testing.T) {
 				t.Errorf("bytes of memory for each byte: want at most %d, got %.1f", most, got)
 			}
 
-			if s.contents != nil {
+			if s.current.contents != nil {
 				t.Error("the content itself is still in memory")
 			}
 		})

@@ -152,6 +152,11 @@ func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets []
 			err = environ.CheckValue(v.Name, data)
 		}
 
+		// The CLI would replace these bytes.
+		if err == nil && strings.HasPrefix(v.Name, "TF_VAR_") && !utf8.Valid(data) {
+			err = errors.New("its value is not UTF-8: encode it with base64, and use base64decode in the module")
+		}
+
 		if err != nil {
 			return nil, errors.Wrapf(err, "spec.forProvider.env %s", v.Name)
 		}
@@ -338,6 +343,11 @@ func refusedArg(word string, plans bool) (name, remedy string) {
 
 // Secrets among the inputs, which must not be shown.
 func (in *Inputs) Secrets() *redact.Secrets { return in.secrets }
+
+// Hide adds former secrets, which must not be shown, too. It takes away the words in public.
+func (in *Inputs) Hide(former *redact.Secrets, public ...string) {
+	in.secrets = in.secrets.With(former, public...)
+}
 
 func (in *Inputs) gitCredentials() []byte { return in.config[gitCredentialsFile].Data }
 

@@ -200,7 +200,7 @@ func TestEvents(t *testing.T) {
 			r := NewRecords(Policy{Interval: time.Minute}, time.Now)
 			s := NewSlots(1, r, func(int, int) {}, func(time.Duration) {})
 			r.Begin(settled())
-			r.Observe(settled(), Observation{})
+			r.Observe(settled(), Observation{}, nil)
 
 			// The Workspace waits for a slot.
 			s.Acquire(requestOf("other"))

@@ -72,7 +72,7 @@ func TestReconciler(t *testing.T) {
 			reason: "The next poll counts from the observation.",
 			ws:     settled(changedSpec),
 			inner: func(r *Reconciler) (reconcile.Result, error) {
-				r.records.Observe(settled(changedSpec), Observation{Exists: true, UpToDate: true})
+				r.records.Observe(settled(changedSpec), Observation{Exists: true, UpToDate: true}, nil)
 
 				return poll, nil
 			},
@@ -89,7 +89,7 @@ func TestReconciler(t *testing.T) {
 			reason: "After a creation, the managed reconciler observes the Workspace at once.",
 			ws:     settled(changedSpec),
 			inner: func(r *Reconciler) (reconcile.Result, error) {
-				r.records.Observe(settled(changedSpec), Observation{Exists: true, UpToDate: true})
+				r.records.Observe(settled(changedSpec), Observation{Exists: true, UpToDate: true}, nil)
 
 				return again, nil
 			},
@@ -100,7 +100,7 @@ func TestReconciler(t *testing.T) {
 			reason: "After a destroy, the managed reconciler removes the finalizer at once.",
 			ws:     settled(beingDeleted),
 			inner: func(r *Reconciler) (reconcile.Result, error) {
-				r.records.Observe(settled(beingDeleted), Observation{Deleted: true})
+				r.records.Observe(settled(beingDeleted), Observation{Deleted: true}, nil)
 
 				return again, nil
 			},
@@ -111,7 +111,7 @@ func TestReconciler(t *testing.T) {
 			reason: "What was created could not be published: that is tried later.",
 			ws:     settled(changedSpec),
 			inner: func(r *Reconciler) (reconcile.Result, error) {
-				r.records.Observe(settled(changedSpec), Observation{Exists: true, UpToDate: true})
+				r.records.Observe(settled(changedSpec), Observation{Exists: true, UpToDate: true}, nil)
 
 				return again, nil
 			},
@@ -122,7 +122,7 @@ func TestReconciler(t *testing.T) {
 			reason: "After an update, the managed reconciler wants no second observation.",
 			ws:     settled(changedSpec),
 			inner: func(r *Reconciler) (reconcile.Result, error) {
-				r.records.Observe(settled(changedSpec), Observation{Exists: true, UpToDate: true})
+				r.records.Observe(settled(changedSpec), Observation{Exists: true, UpToDate: true}, nil)
 
 				return poll, nil
 			},
@@ -145,7 +145,7 @@ func TestReconciler(t *testing.T) {
 			reason: "Something is left.",
 			ws:     settled(beingDeleted),
 			inner: func(r *Reconciler) (reconcile.Result, error) {
-				r.records.Observe(settled(beingDeleted), Observation{Exists: true, Deleted: true})
+				r.records.Observe(settled(beingDeleted), Observation{Exists: true, Deleted: true}, nil)
 
 				return again, nil
 			},
@@ -156,7 +156,7 @@ func TestReconciler(t *testing.T) {
 			reason: "There is nothing yet, and the Workspace is not being deleted.",
 			ws:     settled(changedSpec),
 			inner: func(r *Reconciler) (reconcile.Result, error) {
-				r.records.Observe(settled(changedSpec), Observation{})
+				r.records.Observe(settled(changedSpec), Observation{}, nil)
 
 				return again, nil
 			},
@@ -418,7 +418,7 @@ func TestReconcilerLeft(t *testing.T) {
 	slots := NewSlots(1, records, func(int, int) {}, func(time.Duration) {})
 
 	records.Begin(ws)
-	records.Observe(ws, Observation{Exists: true, UpToDate: true})
+	records.Observe(ws, Observation{Exists: true, UpToDate: true}, nil)
 	slots.Acquire(requestOf("busy"))
 
 	left := 0

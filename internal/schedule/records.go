@@ -18,6 +18,7 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/queue"
+	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -37,6 +38,10 @@ type Record struct {
 
 	Observation Observation
 	Failures    Failures
+
+	// Secrets with which the infrastructure was last as the module asked for. Until it is again, plans, and the
+	// errors of destroy provisioners, may show them.
+	Secrets *redact.Secrets
 
 	// desired is the Desired of the Workspace as of its last event. awaited is when this instance first
 	// saw that value, or zero if its effect is not awaited any more.
@@ -134,11 +139,17 @@ func (r *Records) Forget(o client.Object) {
 	delete(r.records, client.ObjectKeyFromObject(o))
 }
 
-// Observe records an observation that was made just now.
-func (r *Records) Observe(ws workspace.Workspace, o Observation) {
+// Observe records an observation that was made just now, with the supplied secrets.
+func (r *Records) Observe(ws workspace.Workspace, o Observation, secrets *redact.Secrets) {
 	o.At, o.Desired = r.now(), Desired(ws)
 
-	r.change(ws, func(rec *Record) { rec.Observation = o })
+	r.change(ws, func(rec *Record) {
+		rec.Observation = o
+
+		if o.UpToDate {
+			rec.Secrets = secrets.Current()
+		}
+	})
 }
 
 // Reported records that the status of a Workspace was written after its last observation.

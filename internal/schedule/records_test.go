@@ -34,7 +34,7 @@ func TestRecords(t *testing.T) {
 		"Recorded": {
 			reason: "The next reconcile gets the observation of the last one.",
 			do: func(r *Records) {
-				r.Observe(settled(), Observation{})
+				r.Observe(settled(), Observation{}, nil)
 				r.Fail(settled(), false)
 			},
 			want: want{Known: true, Observed: true, Failures: 1},
@@ -43,14 +43,14 @@ func TestRecords(t *testing.T) {
 			reason: "Records of a reconcile after its Workspace has left the cache are dropped.",
 			do: func(r *Records) {
 				r.Forget(settled())
-				r.Observe(settled(), Observation{})
+				r.Observe(settled(), Observation{}, nil)
 				r.Fail(settled(), false)
 			},
 		},
 		"Returned": {
 			reason: "Another instance had the Workspace in between.",
 			do: func(r *Records) {
-				r.Observe(settled(), Observation{})
+				r.Observe(settled(), Observation{}, nil)
 				r.Fail(settled(), false)
 				r.Forget(settled())
 				r.Begin(settled())
@@ -61,14 +61,14 @@ func TestRecords(t *testing.T) {
 			reason: "Another Workspace of the same name has its own record.",
 			do: func(r *Records) {
 				r.Begin(other())
-				r.Observe(settled(), Observation{})
+				r.Observe(settled(), Observation{}, nil)
 				r.Fail(settled(), false)
 			},
 		},
 		"ForgotObservation": {
 			reason: "The Workspace is about to be changed.",
 			do: func(r *Records) {
-				r.Observe(settled(), Observation{})
+				r.Observe(settled(), Observation{}, nil)
 				r.Fail(settled(), false)
 				r.ForgetObservation(settled())
 			},
@@ -77,7 +77,7 @@ func TestRecords(t *testing.T) {
 		"Claimed": {
 			reason: "Another instance may have had the Workspace in between, although it was always in the cache.",
 			do: func(r *Records) {
-				r.Observe(settled(), Observation{})
+				r.Observe(settled(), Observation{}, nil)
 				r.Fail(settled(), false)
 				r.forgetResults(settled())
 			},
@@ -241,15 +241,15 @@ func TestAnnotatedIsUrgent(t *testing.T) {
 	r.Fail(annotated, false)
 	r.Update(annotated)
 	expect("It was tried.", queue.Routine)
-	r.Observe(annotated, Observation{})
+	r.Observe(annotated, Observation{}, nil)
 	r.Update(annotated)
 	expect("It was observed.", queue.Routine)
 	r.Update(plain)
 	expect("A person has removed the annotation.", queue.Urgent)
-	r.Observe(annotated, Observation{})
+	r.Observe(annotated, Observation{}, nil)
 	r.Succeed(annotated)
 	expect("What was observed is older than that.", queue.Urgent)
-	r.Observe(plain, Observation{})
+	r.Observe(plain, Observation{}, nil)
 	r.Succeed(plain)
 	expect("It was observed, and there may be no event for a long time.", queue.Routine)
 }
@@ -264,7 +264,7 @@ func TestApplied(t *testing.T) {
 	wasPlanned := func(r *Records, ws *clusterv1beta1.Workspace) {
 		r.ForgetObservation(ws)
 		r.Update(ws)
-		r.Observe(ws, observed)
+		r.Observe(ws, observed, nil)
 	}
 
 	type want struct {
@@ -284,7 +284,7 @@ func TestApplied(t *testing.T) {
 			begin:  newWorkspace("a"),
 			do: func(r *Records, pass func(time.Duration)) {
 				pass(run)
-				r.Observe(newWorkspace("a"), observed)
+				r.Observe(newWorkspace("a"), observed, nil)
 			},
 			ws:   newWorkspace("a"),
 			want: want{Took: run, OK: true},
@@ -323,14 +323,14 @@ func TestApplied(t *testing.T) {
 			begin:  settled(),
 			do: func(r *Records, _ func(time.Duration)) {
 				r.Update(settled(changedSpec))
-				r.Observe(settled(), observed)
+				r.Observe(settled(), observed, nil)
 			},
 			ws: settled(changedSpec),
 		},
 		"NotReady": {
 			reason: "There are changes that may not be made.",
 			begin:  newWorkspace("a"),
-			do:     func(r *Records, _ func(time.Duration)) { r.Observe(newWorkspace("a"), Observation{Exists: true}) },
+			do:     func(r *Records, _ func(time.Duration)) { r.Observe(newWorkspace("a"), Observation{Exists: true}, nil) },
 			ws:     newWorkspace("a"),
 		},
 		"Deleted": {
@@ -338,7 +338,7 @@ func TestApplied(t *testing.T) {
 			begin:  settled(),
 			do: func(r *Records, _ func(time.Duration)) {
 				r.Update(settled(beingDeleted, changedSpec))
-				r.Observe(settled(beingDeleted, changedSpec), observed)
+				r.Observe(settled(beingDeleted, changedSpec), observed, nil)
 			},
 			ws: settled(beingDeleted, changedSpec),
 		},

@@ -5,6 +5,7 @@
 package terraform
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,12 +91,20 @@ func CheckExpression(text string) error {
 	}
 
 	expr, diags := hclsyntax.ParseExpression([]byte(text), "value", hcl.InitialPos)
+
+	advice := ""
+	if slices.ContainsFunc(tokens, func(t hclsyntax.Token) bool {
+		return t.Type == hclsyntax.TokenTemplateInterp || t.Type == hclsyntax.TokenTemplateControl
+	}) {
+		advice = ". ${ and %{ begin a template: write $${ and %%{, or use varmap"
+	}
+
 	if diags.HasErrors() {
-		return fmt.Errorf("%s: %s", diags[0].Subject, diags[0].Summary)
+		return fmt.Errorf("%s: %s%s", diags[0].Subject, diags[0].Summary, advice)
 	}
 
 	if refs := expr.Variables(); len(refs) > 0 {
-		return fmt.Errorf("%s: A value cannot refer to anything: text needs quotes", refs[0].SourceRange())
+		return fmt.Errorf("%s: A value cannot refer to anything%s", refs[0].SourceRange(), cmp.Or(advice, ": text needs quotes"))
 	}
 
 	return nil

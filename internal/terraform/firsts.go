@@ -5,6 +5,7 @@
 package terraform
 
 import (
+	"hash/maphash"
 	"slices"
 	"sort"
 )
@@ -16,13 +17,26 @@ type firsts[T comparable] struct {
 	max   int
 
 	kept []T
-	more int // The number of elements that were not kept. One of them that is added twice counts twice.
+	more int // The number of elements that were not kept.
+
+	// seen are the hashes of all elements.
+	seen map[uint64]bool
 }
 
+// seed makes hashes of elements.
+var seed = maphash.MakeSeed() //nolint:gochecknoglobals // It is a constant.
+
 func (f *firsts[T]) add(x T) {
-	if slices.Contains(f.kept, x) {
+	hash := maphash.Comparable(seed, x)
+	if f.seen[hash] {
 		return
 	}
+
+	if f.seen == nil {
+		f.seen = map[uint64]bool{}
+	}
+
+	f.seen[hash] = true
 
 	after := sort.Search(len(f.kept), func(i int) bool { return f.order(f.kept[i], x) > 0 })
 	f.kept = slices.Insert(f.kept, after, x)

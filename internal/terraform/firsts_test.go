@@ -32,7 +32,9 @@ func TestFirsts(t *testing.T) {
 			f.add(change)
 		}
 
-		f.add(ResourceChange{Action: "create", Address: "x[000]"}) // Again.
+		// Again, also one that was not kept.
+		f.add(ResourceChange{Action: "create", Address: "x[000]"})
+		f.add(ResourceChange{Action: "create", Address: "x[005]"})
 
 		want := []ResourceChange{{Action: "delete", Address: fmt.Sprintf("x[%03d]", n-1)}, {Action: "create", Address: "x[000]"}, {Action: "create", Address: "x[001]"}}
 		if diff := cmp.Diff(want, f.kept); diff != "" || f.more != n-3 {

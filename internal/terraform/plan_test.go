@@ -256,7 +256,7 @@ func TestPlanFails(t *testing.T) {
 				reason: "the CLI takes a word for a variable",
 				config: "variable \"v\" {\n  type = list(string)\n}\n",
 				args:   []string{"-var=v=word"},
-				advice: "Variables may not be used here, and text without quotes is read as one.",
+				advice: "Variables may not be used here: text without quotes is read as one, and so is ${...} in text, for which write $${.",
 			},
 			"UnknownCount": {
 				reason: "the error names the field for an argument that it advises",

@@ -55,12 +55,10 @@ func (w Warnings) Texts() []string {
 // WithPlan returns the warnings of an apply together with those of its plan, except those about checks: the
 // apply has evaluated all checks again.
 func (w Warnings) WithPlan(p Warnings) Warnings {
-	all := firsts[Diagnostic]{order: checksFirst, max: maxWarnings, kept: slices.Clone(w.First)}
+	all := firsts[Diagnostic]{order: checksFirst, max: maxWarnings}
 
-	for _, d := range p.First {
-		if !d.isCheck() {
-			all.add(d)
-		}
+	for _, d := range slices.Concat(w.First, slices.DeleteFunc(slices.Clone(p.First), Diagnostic.isCheck)) {
+		all.add(d)
 	}
 
 	return Warnings{First: all.kept, More: w.More + p.More + all.more}

@@ -162,6 +162,18 @@ func TestTextOfList(t *testing.T) {
 	}
 }
 
+// TestTemplateInValue has text with the signs of a template for an object, such as the JSON of a policy or of a password.
+func TestTemplateInValue(t *testing.T) {
+	t.Parallel()
+
+	for _, text := range []string{`{"password": "pa${hidden}x"}`, `{"resource": "home/${aws:hidden}/*"}`, `{"text": "%{ hidden"}`} {
+		_, err := Render(Declarations{expressions: map[string]bool{"object": true}}, []commonv1beta1.Var{{Key: "object", Value: text}})
+		if err == nil || !strings.HasSuffix(err.Error(), `. ${ and %{ begin a template: write $${ and %%{, or use varmap`) || strings.Contains(err.Error(), "hidden") {
+			t.Errorf("%q: want an error with the remedy and without the value, got %v", text, err)
+		}
+	}
+}
+
 // TestUndeclared ensures that people see the names that they may have meant, and not too many of them.
 func TestUndeclared(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -221,21 +222,69 @@ resource "terraform_data" "failing" {
 				return nil
 			})
 
-			all, err := json.MarshalIndent(ws, "", " ")
-			if err != nil {
-				t.Fatalf("cannot marshal Workspace: %v", err)
-			}
-
-			for place, have := range map[string]string{"the Workspace": string(all), "its events": eventsAbout(t, c, ws), "the log": i.output.String()} {
-				if strings.Contains(have, "sesame") {
-					t.Errorf("%s: want no secret in %s, got %s", tc.reason, place, linesWith(have, "sesame"))
-				}
-			}
+			expectNotShown(t, c, i, ws, "sesame")
 
 			if !strings.Contains(i.output.String(), "(sensitive)") {
 				t.Errorf("%s: want the output of the CLI in the log", tc.reason)
 			}
 		})
+	}
+}
+
+// TestRotatedSecret changes a Secret whose old value is still in the state. The plan, and the provisioner that fails,
+// have that value, and it may still be valid.
+func TestRotatedSecret(t *testing.T) {
+	t.Parallel()
+
+	c, ns, shard, i := useOpenTofu(t)
+
+	module := func(exit string) string {
+		return `
+variable "tokens" { type = set(string) }
+
+resource "terraform_data" "webhook" {
+  for_each = var.tokens
+
+  provisioner "local-exec" {
+    when    = destroy
+    command = "echo cannot drop ${each.key} >&2; exit ` + exit + `"
+  }
+}
+`
+	}
+
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: unique("tokens")}, StringData: map[string]string{"key": `["sesame-1"]`}}
+	c.create(t, secret)
+
+	ref := &keyReference{Namespace: ns, Name: secret.Name, Key: "key"}
+	ws := c.createReferring(t, namespacedScope, ns, references{env: []commonv1beta1.EnvVar{{Name: "TF_VAR_tokens", SecretKeyReference: ref}}},
+		inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "rotated"))), withModule(module("7")))
+	expectReady(t, c, ws)
+
+	c.patch(t, secret, map[string]any{"stringData": map[string]string{"key": `["sesame-2"]`}})
+	c.request(t, ws)
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot drop (sensitive)")
+	expectNotShown(t, c, i, ws, "sesame")
+
+	c.changeModule(t, ws, module("0"))
+	expectReady(t, c, ws)
+	expectEvent(t, c, ws, "UpdatedExternalResource", "(sensitive)")
+	expectNotShown(t, c, i, ws, "sesame")
+}
+
+// expectNotShown expects that neither a Workspace nor its events nor the log have a text.
+func expectNotShown(t *testing.T, c *cluster, i *instance, ws workspace.Workspace, text string) {
+	t.Helper()
+
+	all, err := json.MarshalIndent(ws, "", " ")
+	if err != nil {
+		t.Fatalf("cannot marshal Workspace: %v", err)
+	}
+
+	for place, have := range map[string]string{"the Workspace": string(all), "its events": eventsAbout(t, c, ws), "the log": i.output.String()} {
+		if strings.Contains(have, text) {
+			t.Errorf("want no secret in %s, got %s", place, linesWith(have, text))
+		}
 	}
 }
 

@@ -283,7 +283,7 @@ func (a *applier) apply(ctx context.Context, ws workspace.Workspace) (schedule.O
 	}
 
 	o.Warnings = applied.Warnings.WithPlan(a.plan.Warnings).Texts()
-	a.records.Observe(ws, o)
+	a.records.Observe(ws, o, a.secrets)
 
 	return o, nil
 }

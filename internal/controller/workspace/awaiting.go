@@ -101,5 +101,5 @@ func (ps *pass) waitForDeletion(ws workspace.Workspace, s *terraform.State, a ap
 	o.Plan = &commonv1beta1.PlanSummary{Destroy: s.Managed, Summary: shortSummary(0, 0, s.Managed), ID: a.id}
 	ws.SetObservation(o)
 
-	ps.records.Observe(ws, schedule.Observation{Exists: true, Plan: o.Plan, Awaiting: a.waits})
+	ps.records.Observe(ws, schedule.Observation{Exists: true, Plan: o.Plan, Awaiting: a.waits}, ps.secrets)
 }

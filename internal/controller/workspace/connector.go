@@ -104,12 +104,14 @@ func (c *connector) connect(ctx context.Context, ws workspace.Workspace) (*exter
 		return nil, err
 	}
 
+	name := meta.GetExternalName(ws)
+	in.Hide(c.records.Get(ws).Secrets, ws.GetName(), ws.GetNamespace(), name)
+
 	dir, err := c.Root.Dir(string(ws.GetUID()))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot open working directory")
 	}
 
-	name := meta.GetExternalName(ws)
 	target := runner.Target{
 		Dir:       dir,
 		Inputs:    in,

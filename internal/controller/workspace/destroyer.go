@@ -77,7 +77,7 @@ func (d *destroyer) Delete(ctx context.Context, ws workspace.Workspace) (managed
 		d.recorder.Event(ws, event.Normal(reasonDeleted, "There was nothing to destroy"))
 	}
 
-	d.records.Observe(ws, schedule.Observation{Deleted: true})
+	d.records.Observe(ws, schedule.Observation{Deleted: true}, d.secrets)
 
 	return managed.ExternalDelete{}, nil
 }

@@ -381,7 +381,7 @@ func TestObserveDeleted(t *testing.T) {
 
 			r := newAttempt(t, with(deleted, owner))
 			if tc.seen != nil {
-				r.records.Observe(r.ws, *tc.seen)
+				r.records.Observe(r.ws, *tc.seen, nil)
 			}
 
 			if o := r.observeDeleted(r.ws); o.ResourceExists != tc.want {

@@ -59,7 +59,7 @@ func TestAddFinalizer(t *testing.T) {
 
 			r := newAttempt(t, tc.ws)
 			if tc.seen != nil {
-				r.records.Observe(r.ws, *tc.seen)
+				r.records.Observe(r.ws, *tc.seen, nil)
 			}
 
 			if err := r.addFinalizer(t.Context(), r.ws); err != nil {

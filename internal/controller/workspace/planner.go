@@ -85,7 +85,7 @@ func (pl *planner) observe(ctx context.Context, ws workspace.Workspace) (managed
 		return managed.ExternalObservation{}, err
 	}
 
-	pl.records.Observe(ws, o)
+	pl.records.Observe(ws, o, pl.secrets)
 
 	if o.Awaiting != nil {
 		return pl.report(ctx, ws, o)
