@@ -150,6 +150,7 @@ func (i *instance) workspaceOptions(co controller.Options) (workspacectrl.Option
 	return workspacectrl.Options{
 		Options: co,
 		Runs: runner.Options{
+			Held: &runner.HeldStates{},
 			Fetcher: module.NewFetcher(i.mgr.GetAPIReader(), module.Options{
 				Program:       program,
 				SharedDir:     filepath.Join(i.root.Path(), modulesDir),

@@ -59,6 +59,7 @@ func (p *place) stubbed(t *testing.T, uid string, change ...func(s *subject)) *R
 	}
 
 	return New(Options{
+		Held:       &HeldStates{},
 		CLI:        p.cli(t, "tofu", "OpenTofu v1.2.3"),
 		Fetcher:    module.NewFetcher(nil, module.Options{Program: os.Args[0]}),
 		InitCache:  p.initCache,

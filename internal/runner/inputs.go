@@ -12,6 +12,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -316,7 +317,7 @@ func refusedArg(word string, plans bool) (name, remedy string) {
 		return "", ""
 	}
 
-	name, _, _ = strings.Cut(strings.TrimLeft(word, "-"), "=")
+	name, value, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
 
 	switch name {
 	case "state", "state-out", "backup":
@@ -326,6 +327,13 @@ func refusedArg(word string, plans bool) (name, remedy string) {
 		return name, "it would write a state without a check whose it is. Copy the state by hand, with its lineage (state pull, state push), and use -reconfigure instead until the Workspace is Synced"
 	case "force": // Of "workspace delete" and "state push".
 		return name, "remove it: it deletes or replaces a state that has resources"
+	case "help", "h", "version", "v":
+		return name, "remove it: nothing would be done"
+	case "detailed-exitcode":
+		// The exit code is what tells that there are changes.
+		if on, err := strconv.ParseBool(value); err == nil && !on {
+			return name, "remove it: no change would ever be applied"
+		}
 	case "json-into":
 		return name, "remove it: the provider reads what the CLI prints as JSON. The log of the provider has the text of each run"
 	case "generate-config-out":

@@ -32,6 +32,9 @@ type Options struct {
 	// whether the plugin cache had it.
 	ObservePackage func(hit bool)
 
+	// Held are states that could not be written.
+	Held *HeldStates
+
 	// Environ is the environment that every run starts from, as KEY=VALUE.
 	Environ []string
 

@@ -134,7 +134,7 @@ func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terra
 	}
 
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot apply")
+		return nil, errors.Wrap(r.hold(err), "cannot apply")
 	}
 
 	a.Warnings = a.Warnings.WithPlan(r.otherChanges(p.Summary, a.Summary))
@@ -218,7 +218,7 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 
 		destroyed = sum.Destroy
 
-		return errors.Wrap(err, "cannot destroy")
+		return errors.Wrap(r.hold(err), "cannot destroy")
 	})
 
 	return destroyed, err

@@ -98,11 +98,19 @@ func (r *Runner) UnsavedState() (string, error) {
 		}
 
 		path := filepath.Join(r.Dir.Path(), dir, terraform.ErroredStateFile)
+		if err := r.Held.write(path); err != nil {
+			return "", err
+		}
 
 		// The CLI would wait for ever for a pipe, and follow a link.
 		info, err := os.Lstat(path)
 		if err == nil && !info.Mode().IsRegular() {
 			return "", errors.Errorf("cannot save the state in %q: it is not a regular file: remove it", path)
+		}
+
+		if err == nil && info.Size() == 0 {
+			return "", errors.Errorf("the state that a run could not save is lost: %q is empty, because there was no room for it, and the instance that had it in memory has ended. "+
+				"Import what that run has created, or remove it by hand. Then remove that file", path)
 		}
 
 		if !errors.Is(err, os.ErrNotExist) {

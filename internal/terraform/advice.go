@@ -57,6 +57,10 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(` For most commands, you can disable locking with the "-lock=false" flag, but this is not recommended\.`), ""},
 	{regexp.MustCompile(`(?:please call the "force-unlock" command to unlock the state manually|You may have to force-unlock this state in order to use it again)`), "remove the lock where the state is stored, if the provider does not do so"},
 	{regexp.MustCompile(`Running "` + eitherCLI + ` apply" again at this point will create a forked state, making it harder to recover\. To retry writing this state, use the following command: ` + eitherCLI + ` state push errored\.tfstate`), "The provider saves this file before the next plan"},
+	{
+		regexp.MustCompile(`As a fallback, the raw state data is printed above as a JSON object\. To retry writing this state, copy the state data \(from the first \{ to the last \} inclusive\) and save it into a local file called errored\.tfstate, then run the following command: ` + eitherCLI + ` state push errored\.tfstate`),
+		"The provider has the state in memory, and saves it as soon as there is room. Do not restart it before",
+	},
 	{regexp.MustCompile(`You can create a new workspace with the "workspace new" command`), "Set the annotation crossplane.io/external-name to another name"},
 	{
 		regexp.MustCompile(`(workspace \S+ not found) (?:For security, |The configured "remote" backend ).*please check the (?:permissions of the provided|rights for the used) token`),

@@ -37,6 +37,9 @@ type Error struct {
 	Diagnostics []Diagnostic
 	Stderr      string
 
+	// State that the run could neither save nor write to ErroredStateFile, or nil. It contains secrets.
+	State []byte
+
 	said        string // The diagnostics without secrets, as one line.
 	began       bool   // The run began to process resources.
 	status      string // How the process ended, for people.
@@ -296,7 +299,7 @@ func IsOfDeletion(err error) bool {
 
 // IsStateUnsaved reports whether an apply or destroy could not save the state.
 func IsStateUnsaved(err error) bool {
-	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Failed to save state") })
+	return anyError(err, func(e *Error, d Diagnostic) bool { return e.State != nil || d.says("Failed to save state") })
 }
 
 // anyError reports whether err is an *Error with a diagnostic that match accepts.

@@ -60,6 +60,7 @@ type report struct {
 	reads      bool             // and other data sources then.
 	summary    *Summary         // The last one; nil if there was none.
 	outputs    map[string]Output
+	state      []byte // The one that the CLI could neither save nor write.
 
 	downloading string // The module that an init has begun to download and not ended, such as parent.child.
 }
@@ -90,7 +91,11 @@ type message struct {
 	Changes    *Summary        `json:"changes"`
 
 	Outputs map[string]jsonOutput `json:"outputs"`
+	State   json.RawMessage       `json:"state"`
 }
+
+// stateDump is the message with a state that the CLI could not write.
+const stateDump = "Emergency state dump"
 
 type jsonHook struct {
 	Resource struct {
@@ -140,6 +145,8 @@ func (r *report) add(line []byte) string {
 		if r.progress != nil {
 			r.progress(Progress{Event: m.Type, Address: m.Hook.Resource.Address, Action: m.Hook.Action})
 		}
+	case m.Message == stateDump && len(m.State) > 0:
+		r.state = m.State
 	case m.Level == levelError:
 		r.errors.add(Diagnostic{Summary: m.Message})
 	}

@@ -270,6 +270,10 @@ func (a *applier) apply(ctx context.Context, ws workspace.Workspace) (schedule.O
 		err = a.unsaved.retrySaveState(ctx, ws, err)
 		a.left = a.reportFailed(ctx, ws, a.state, a.plan.Prior, err)
 
+		if steps.began {
+			a.ownLeft(ctx, ws)
+		}
+
 		return schedule.Observation{}, err
 	}
 
@@ -286,6 +290,24 @@ func (a *applier) apply(ctx context.Context, ws workspace.Workspace) (schedule.O
 	a.records.Observe(ws, o, a.secrets)
 
 	return o, nil
+}
+
+// ownLeft records what a first apply that failed in the middle has left where there was no state before. Without the
+// lineage, nothing would notice that another backend, entrypoint or external name leads to another place, where
+// everything would be created once more. The CLI has locked the place, so that the state there is that of this apply,
+// unless the backend has no locks, and another Workspace has the state.
+func (a *applier) ownLeft(ctx context.Context, ws workspace.Workspace) {
+	if a.plan.Prior.Lineage != "" || a.left == nil || a.left.Lineage == "" || a.left.Empty() {
+		return
+	}
+
+	_, err := a.guard.contest(ctx, ws, a.left.Lineage)
+	if foreign := (foreignStateError{}); err != nil && (!errors.As(err, &foreign) || foreign.certain) {
+		return
+	}
+
+	workspace.Own(ws, a.left.Lineage)
+	a.showLeft(ws, a.left)
 }
 
 // begin records which state the apply of a plan is about to change. It returns an error if that state is not

@@ -135,7 +135,7 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 
 	c := &connector{
 		Options: Options{
-			Runs: runner.Options{Stop: stopped(t)},
+			Runs: runner.Options{Stop: stopped(t), Held: &runner.HeldStates{}},
 			Locks: statelock.Detector{
 				Host:         "host-0",
 				Predecessors: func(client.Object) statelock.Predecessors { return statelock.Predecessors{} },

@@ -34,9 +34,10 @@ type progress struct {
 	planless bool     // The run makes its own plan, which no Event tells.
 	start    time.Time
 
-	mu   sync.Mutex
-	done map[string]int // The number of finished steps, by action.
-	last []string       // Those steps, in their order, up to maxSteps.
+	mu    sync.Mutex
+	began bool           // The run has begun to change something.
+	done  map[string]int // The number of finished steps, by action.
+	last  []string       // Those steps, in their order, up to maxSteps.
 
 	// running are the resources that were begun and are not done, oldest first.
 	running []terraform.Progress
@@ -103,6 +104,7 @@ func (p *progress) report(e terraform.Progress) {
 
 	switch e.Event {
 	case "apply_start":
+		p.began = p.began || e.Action != "read"
 		p.running = append(p.running, e)
 	case "apply_complete", "apply_errored":
 		p.running = slices.DeleteFunc(p.running, func(r terraform.Progress) bool { return r.Address == e.Address })

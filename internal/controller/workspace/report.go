@@ -130,15 +130,18 @@ func (ps *pass) reportFailed(ctx context.Context, ws workspace.Workspace, cli st
 	}
 
 	// Without a lineage, the state may be that of another process.
-	if state.Lineage == "" || state.Lineage != before.Lineage {
-		return state
+	if state.Lineage != "" && state.Lineage == before.Lineage {
+		ps.showLeft(ws, state)
 	}
 
+	return state
+}
+
+// showLeft writes to the status what an apply or a destroy that failed has left in the state.
+func (ps *pass) showLeft(ws workspace.Workspace, state *terraform.State) {
 	o := ws.GetObservation()
 	o.State = new(summarizeState(state))
 	ws.SetObservation(o)
 
 	showOutputs(ps.recorder, ws, visibleOutputs(state.Outputs))
-
-	return state
 }
