@@ -19,14 +19,17 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/dircache"
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
-	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 const (
-	// providersDir, in terraform.DataDir, has the programs of providers, or links to them.
+	// init installs to dataDir, and writes the selected versions to lockName.
+	dataDir  = ".terraform"
+	lockName = ".terraform.lock.hcl"
+
+	// providersDir, in dataDir, has the programs of providers, or links to them.
 	providersDir = "providers"
 
-	// selectionName, in terraform.DataDir, is the file with the selected workspace.
+	// selectionName, in dataDir, is the file with the selected workspace.
 	selectionName = "environment"
 
 	// maxAge limits the age of the modules and providers of a new Workspace without exact versions.
@@ -61,7 +64,7 @@ func New(dir string, observe func(hit bool)) *Cache {
 // Fresh says whether init never ran in a directory. Otherwise the result depends on an earlier one,
 // such as a backend with a state to migrate.
 func Fresh(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, terraform.DataDir))
+	_, err := os.Lstat(filepath.Join(dir, dataDir))
 
 	return errors.Is(err, fs.ErrNotExist)
 }
@@ -74,21 +77,21 @@ func (c *Cache) Restore(key, dir string) bool {
 	}
 
 	// A rename replaces a link that the module may have in its place.
-	temp := filepath.Join(dir, terraform.DataDir, terraform.LockFile)
+	temp := filepath.Join(dir, dataDir, lockName)
 
 	err := c.entries.Use(key, func(entry string) error {
-		if err := copyTree(filepath.Join(entry, terraform.DataDir), filepath.Join(dir, terraform.DataDir), checkTarget); err != nil {
+		if err := copyTree(filepath.Join(entry, dataDir), filepath.Join(dir, dataDir), checkTarget); err != nil {
 			return err
 		}
 
-		return ignoreMissing(copyFile(filepath.Join(entry, terraform.LockFile), temp))
+		return ignoreMissing(copyFile(filepath.Join(entry, lockName), temp))
 	})
 	if err == nil {
-		err = ignoreMissing(os.Rename(temp, filepath.Join(dir, terraform.LockFile)))
+		err = ignoreMissing(os.Rename(temp, filepath.Join(dir, lockName)))
 	}
 
 	if err != nil {
-		_ = os.RemoveAll(filepath.Join(dir, terraform.DataDir))
+		_ = os.RemoveAll(filepath.Join(dir, dataDir))
 	}
 
 	c.observe(err == nil)
@@ -109,11 +112,11 @@ func checkTarget(path, _ string) error {
 // change.
 func (c *Cache) Store(key, root, dir string) error {
 	return c.entries.Add(key, func(entry string) error {
-		if err := copyTree(filepath.Join(dir, terraform.DataDir), filepath.Join(entry, terraform.DataDir), checkLasting(root, dir)); err != nil {
+		if err := copyTree(filepath.Join(dir, dataDir), filepath.Join(entry, dataDir), checkLasting(root, dir)); err != nil {
 			return err
 		}
 
-		return ignoreMissing(copyFile(filepath.Join(dir, terraform.LockFile), filepath.Join(entry, terraform.LockFile)))
+		return ignoreMissing(copyFile(filepath.Join(dir, lockName), filepath.Join(entry, lockName)))
 	})
 }
 
@@ -131,7 +134,7 @@ func checkLasting(root, dir string) func(path, target string) error {
 	return func(path, target string) error {
 		lasting := !isWithin(root, target)
 		if !filepath.IsAbs(target) {
-			lasting = isWithin(filepath.Join(dir, terraform.DataDir), filepath.Join(filepath.Dir(path), target))
+			lasting = isWithin(filepath.Join(dir, dataDir), filepath.Join(filepath.Dir(path), target))
 		}
 
 		if !lasting {

@@ -18,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
@@ -335,7 +334,7 @@ func TestModes(t *testing.T) {
 	c := newCache(t)
 	store(t, c, "key", initialized())
 
-	for _, name := range []string{".", terraform.DataDir, filepath.Join(terraform.DataDir, "modules", "a"), terraform.LockFile, filepath.Join(terraform.DataDir, "terraform.tfstate")} {
+	for _, name := range []string{".", dataDir, filepath.Join(dataDir, "modules", "a"), lockName, filepath.Join(dataDir, "terraform.tfstate")} {
 		info, err := os.Stat(filepath.Join(c.entries.Path("key"), name))
 		if err != nil {
 			t.Fatal(err)

@@ -220,6 +220,11 @@ func TestGitErrors(t *testing.T) {
 			address: "hashicorp/consul/aws",
 			want:    `cannot fetch module "hashicorp/consul/aws": it is neither a URL nor an absolute path. To use a module of a registry, call it from an inline module`,
 		},
+		"Module": {
+			reason:  "A module is not an address.",
+			address: "locals {}",
+			want:    "set spec.forProvider.source to Inline",
+		},
 		"UnknownScheme": {
 			reason:  "The message names an unknown scheme.",
 			address: "gopher://example.org/module",

@@ -38,7 +38,11 @@ func Mistaken(p commonv1beta1.WorkspaceParameters) string {
 	text := strings.TrimSpace(p.Module)
 
 	switch {
-	case p.Source != commonv1beta1.ModuleSourceInline || isJSON(p):
+	case p.Source != commonv1beta1.ModuleSourceInline || text == "":
+		return ""
+	case isJSON(p) && !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "["):
+		return "the module does not begin like JSON: set spec.forProvider.inlineFormat to HCL, or correct it"
+	case isJSON(p):
 		return ""
 	case strings.HasPrefix(text, "{"):
 		return "the module begins like JSON: set spec.forProvider.inlineFormat to JSON, or correct it"

@@ -33,6 +33,7 @@ func TestMistaken(t *testing.T) {
 		"Broken":  {reason: "The CLI tells what is wrong.", p: inline("output a")},
 		"Address": {reason: "The source was forgotten.", p: inline("git::https://example.org/repo?ref=v1\n"), want: "set spec.forProvider.source to Remote"},
 		"Format":  {reason: "The format was forgotten.", p: inline("\n" + json.Module), want: "set spec.forProvider.inlineFormat to JSON"},
+		"NoJSON":  {reason: "It is not JSON.", p: commonv1beta1.WorkspaceParameters{ModuleParameters: commonv1beta1.ModuleParameters{Source: commonv1beta1.ModuleSourceInline, Module: "locals {}", InlineFormat: json.InlineFormat}}, want: "set spec.forProvider.inlineFormat to HCL"},
 		"JSON":    {reason: "It was not.", p: json},
 		"Remote":  {reason: "Nor was the source.", p: remote},
 	}

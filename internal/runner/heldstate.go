@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
@@ -39,7 +41,15 @@ func (h *HeldStates) write(path string) error {
 	}
 
 	data, _ := state.([]byte)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
+
+	// A module can make a link in its place.
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600) //nolint:gosec // It is a file in a directory of this process.
+	if err == nil {
+		_, err = f.Write(data)
+		err = errors.Join(err, f.Sync(), f.Close())
+	}
+
+	if err != nil {
 		return errors.Wrap(err, "cannot write the state that a run could not save. Only this instance has it, in its memory, until there is room")
 	}
 

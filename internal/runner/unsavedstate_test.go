@@ -42,6 +42,7 @@ func TestUnsavedState(t *testing.T) {
 		"NoDirectory":   {reason: "The new entrypoint may be missing.", ran: "a", files: filesystem.Files{"a/" + name: "{}"}, want: "a/" + name},
 		"Unrelated":     {reason: "It belongs to the module.", files: filesystem.Files{"b/main.tf": "", "a/" + name: "{}"}},
 		"Link":          {reason: "A link may lead to the state of another Workspace.", files: filesystem.Files{"b/" + name: "-> ../other"}, err: "it is not a regular file: remove it"},
+		"Empty":         {reason: "There was no room for it.", files: filesystem.Files{"b/" + name: ""}, err: `b/errored.tfstate" is empty, because there was no room for it`},
 		"Directory":     {reason: "It cannot be saved.", files: filesystem.Files{"b/" + name + "/x": ""}, err: "it is not a regular file: remove it"},
 		"BadEntrypoint": {reason: "A directory of that name is impossible.", ran: strings.Repeat("a", 300)},
 		"NotADirectory": {reason: "A file is in its place.", ran: "a/b", files: filesystem.Files{"a": ""}},

@@ -23,7 +23,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`but has an invalid error message as described in the other accompanying messages`), "and its error_message cannot be shown, for example because it refers to a sensitive value"},
 	{regexp.MustCompile(`(Variables may not be used here)\.$`), "$1: text without quotes is read as one, and so is $${...} in text, for which write $$$${."},
 	{regexp.MustCompile(`To proceed, either choose another supported \S+ version or update this version constraint\. Version constraints are normally set .*$`), "Update this version constraint, or choose another version in spec.forProvider.cli"},
-	{regexp.MustCompile(`(Blocks of type "(?:removed|ephemeral|encryption)" are not expected here)\.`), "$1: other versions or products have them, and spec.forProvider.cli chooses one"},
+	{regexp.MustCompile(`(Blocks of type "(?:removed|ephemeral|encryption)" are not expected here)\.(?: Did you mean "[^"]*"\?)?`), "$1: other versions or products have them, and spec.forProvider.cli chooses one"},
 	{regexp.MustCompile(` To silence these warnings, use TF_VAR_\.\.\. environment variables .*$`), ""},
 	{regexp.MustCompile(`, run "` + eitherCLI + ` init" without the ("-lockfile=readonly") flag`), `, remove $1 from spec.forProvider.initArgs`},
 	{regexp.MustCompile(`(?:[Rr]un:?|use) "?` + eitherCLI + ` init -upgrade"?`), `set spec.forProvider.initArgs to ["-upgrade"]`},
@@ -60,6 +60,10 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{
 		regexp.MustCompile(`As a fallback, the raw state data is printed above as a JSON object\. To retry writing this state, copy the state data \(from the first \{ to the last \} inclusive\) and save it into a local file called errored\.tfstate, then run the following command: ` + eitherCLI + ` state push errored\.tfstate`),
 		"The provider has the state in memory, and saves it as soon as there is room. Do not restart it before",
+	},
+	{
+		regexp.MustCompile(`(provider configuration at \S+ is required), but it has been removed\. This occurs when a provider configuration is removed while objects created by that provider still exist in the state\. Re-add the provider configuration to destroy (.+?), after which`),
+		"$1: add a provider block, with the alias that it names, to the module or to spec.configuration of the ProviderConfig. If $2 is to be destroyed, after that",
 	},
 	{regexp.MustCompile(`You can create a new workspace with the "workspace new" command`), "Set the annotation crossplane.io/external-name to another name"},
 	{

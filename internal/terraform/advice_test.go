@@ -36,8 +36,19 @@ func TestAdvice(t *testing.T) {
 			here: "This module is not compatible with OpenTofu v1.12.6. Update this version constraint, or choose another version in spec.forProvider.cli",
 		},
 		"NewerBlock": {
-			cli:  `Unsupported block type: Blocks of type "removed" are not expected here.`,
+			cli:  `Unsupported block type: Blocks of type "removed" are not expected here. Did you mean "moved"?`,
 			here: `Unsupported block type: Blocks of type "removed" are not expected here: other versions or products have them, and spec.forProvider.cli chooses one`,
+		},
+		"NoProvider": {
+			cli: `To work with time_static.a its original provider configuration at provider["registry.terraform.io/hashicorp/time"].east is required, but it has been removed. ` +
+				"This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy time_static.a, after which you can remove the provider configuration again.",
+			here: `To work with time_static.a its original provider configuration at provider["registry.terraform.io/hashicorp/time"].east is required: add a provider block, with the alias that it names, to the module or to spec.configuration of the ProviderConfig. ` +
+				"If time_static.a is to be destroyed, after that you can remove the provider configuration again.",
+		},
+		"NoRoom": {
+			cli: "The errors shown above prevented OpenTofu from writing the updated state to\nthe configured backend and from creating a local backup file. As a fallback,\nthe raw state data is printed above as a JSON object.\n\n" +
+				"To retry writing this state, copy the state data (from the first { to the last } inclusive) and save it into a local file called errored.tfstate, then run the following command:\n    tofu state push errored.tfstate\n",
+			here: "The errors shown above prevented OpenTofu from writing the updated state to the configured backend and from creating a local backup file. The provider has the state in memory, and saves it as soon as there is room. Do not restart it before",
 		},
 		"Undeclared": {
 			cli:  "If you meant to use this value, add a \"variable\" block to the configuration.\n\nTo silence these warnings, use TF_VAR_... environment variables to provide certain \"global\" settings to all configurations in your organization. To reduce the verbosity of these warnings, use the -compact-warnings option.",

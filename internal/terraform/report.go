@@ -145,10 +145,10 @@ func (r *report) add(line []byte) string {
 		if r.progress != nil {
 			r.progress(Progress{Event: m.Type, Address: m.Hook.Resource.Address, Action: m.Hook.Action})
 		}
-	case m.Message == stateDump && len(m.State) > 0:
-		r.state = m.State
 	case m.Level == levelError:
 		r.errors.add(Diagnostic{Summary: m.Message})
+	case m.Message == stateDump:
+		r.state = m.State
 	}
 
 	return cmp.Or(m.Message, string(line))

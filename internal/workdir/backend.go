@@ -13,7 +13,6 @@ import (
 	"path"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
-	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 // A Backend is the backend that init has configured, or zero without one.
@@ -30,7 +29,7 @@ func ReadBackend(root *os.Root, dir string) (Backend, error) {
 	}{}
 
 	// Real records are smaller.
-	data, err := regular.ReadIn(root, path.Join(dir, terraform.DataDir, localName), regular.MiB)
+	data, err := regular.ReadIn(root, path.Join(dir, dataDir, localName), regular.MiB)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Backend{}, nil
 	}

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
-	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 const (
@@ -178,7 +177,7 @@ func (d *Dir) Forget() error {
 			return err
 		case e.IsDir() && e.Name() == gitDir:
 			return fs.SkipDir
-		case e.IsDir() && e.Name() == terraform.DataDir:
+		case e.IsDir() && e.Name() == dataDir:
 			// The addresses of modules may contain tokens. Other files may be states of a backend "local".
 			// Its record has no credentials, and nothing else says where its state is.
 			forgotten := []string{"modules"}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
@@ -72,7 +71,7 @@ func TestForget(t *testing.T) {
 			d := newDir(t)
 			syncDir(t, d, tc.inputs)
 			filesystem.Write(t, d.Path(), tc.present)
-			mkdir(t, filepath.Join(d.Path(), terraform.DataDir), 0o700)
+			mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
 			mark(t, d, "", "digest")
 
 			for range 2 {

@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 func TestInitialized(t *testing.T) {
@@ -31,7 +29,7 @@ func TestInitialized(t *testing.T) {
 			reason: "The result of a failed init does not count.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
-				mkdir(t, filepath.Join(d.Path(), terraform.DataDir), 0o700)
+				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
 			},
 			want: map[string]string{"": "", "sub": ""},
 		},
@@ -39,7 +37,7 @@ func TestInitialized(t *testing.T) {
 			reason: "The digest is that of the last successful init.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
-				mkdir(t, filepath.Join(d.Path(), terraform.DataDir), 0o700)
+				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
 				mark(t, d, "", "one")
 				mark(t, d, "", "two")
 			},
@@ -57,8 +55,8 @@ func TestInitialized(t *testing.T) {
 			reason: "Each entrypoint is initialized by itself.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
-				mkdir(t, filepath.Join(d.Path(), terraform.DataDir), 0o700)
-				mkdir(t, filepath.Join(d.Path(), "sub", terraform.DataDir), 0o700)
+				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
+				mkdir(t, filepath.Join(d.Path(), "sub", dataDir), 0o700)
 				mark(t, d, "sub", "one")
 			},
 			want: map[string]string{"": "", "sub": "one", "/sub/": "one", "link": "one"},
@@ -69,7 +67,7 @@ func TestInitialized(t *testing.T) {
 				t.Helper()
 				mark(t, d, "", "one")
 
-				if err := os.Remove(filepath.Join(d.Path(), terraform.DataDir)); err != nil {
+				if err := os.Remove(filepath.Join(d.Path(), dataDir)); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -81,11 +79,11 @@ func TestInitialized(t *testing.T) {
 				t.Helper()
 				mark(t, d, "", "one")
 
-				if err := os.Remove(filepath.Join(d.Path(), terraform.DataDir)); err != nil {
+				if err := os.Remove(filepath.Join(d.Path(), dataDir)); err != nil {
 					t.Fatal(err)
 				}
 
-				write(t, filepath.Join(d.Path(), terraform.DataDir), "")
+				write(t, filepath.Join(d.Path(), dataDir), "")
 			},
 			want: map[string]string{"": ""},
 		},
@@ -93,7 +91,7 @@ func TestInitialized(t *testing.T) {
 			reason: "A mark can be removed, more than once.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
-				mkdir(t, filepath.Join(d.Path(), terraform.DataDir), 0o700)
+				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
 				mark(t, d, "", "one")
 
 				for range 2 {
@@ -108,7 +106,7 @@ func TestInitialized(t *testing.T) {
 			reason: "A mark that cannot be read does not count.",
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
-				mkdir(t, filepath.Join(d.Path(), terraform.DataDir), 0o700)
+				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
 				write(t, filepath.Join(d.Path(), manifestName), "{")
 			},
 			want: map[string]string{"": ""},

@@ -13,12 +13,14 @@ import (
 	"path/filepath"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
-	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 const (
 	// manifestName is the file of the manifest.
 	manifestName = ".crossplane.json"
+
+	// dataDir is the directory to which init installs, below the directory that it runs in.
+	dataDir = ".terraform"
 
 	// maxManifest is the size of the largest manifest. It lists at most all files of a module.
 	maxManifest = 64 * regular.MiB
@@ -167,8 +169,8 @@ func (d *Dir) MarkInitialized(entrypoint, digest string) error {
 
 	// Without a backend, providers and modules, init makes none. Without this, such a module would be initialized at each
 	// poll: a missing directory means that the result of init is gone.
-	if err := d.dir.MkdirAll(filepath.Join(rel, terraform.DataDir), 0o700); err != nil {
-		return fmt.Errorf("cannot create %q: %w", terraform.DataDir, err)
+	if err := d.dir.MkdirAll(filepath.Join(rel, dataDir), 0o700); err != nil {
+		return fmt.Errorf("cannot create %q: %w", dataDir, err)
 	}
 
 	m.Initialized = &initialized{Entrypoint: rel, Digest: digest}
@@ -185,7 +187,7 @@ func (d *Dir) Initialized(entrypoint string) string {
 	}
 
 	m, err := d.readManifest()
-	if err != nil || m.Initialized == nil || m.Initialized.Entrypoint != rel || checkDir(d.dir, filepath.Join(rel, terraform.DataDir)) != nil {
+	if err != nil || m.Initialized == nil || m.Initialized.Entrypoint != rel || checkDir(d.dir, filepath.Join(rel, dataDir)) != nil {
 		return ""
 	}
 

@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 // TestRun ensures that the record of a run is the last one, or none, and that it is kept when
@@ -36,7 +34,7 @@ func TestRun(t *testing.T) {
 
 	syncDir(t, d, map[string]File{"a": text("a")})
 	replaceTree(t, d, "v1", files{"main.tf": "m"})
-	mkdir(t, filepath.Join(d.Path(), terraform.DataDir), 0o700)
+	mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
 	mark(t, d, "", "digest")
 
 	got := run{}

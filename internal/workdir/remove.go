@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
-	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 const (
@@ -135,7 +134,7 @@ func (r *Root) keepStates(uid string) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("cannot check for states that are nowhere else: %w", err)
-		case e.IsDir() && e.Name() == terraform.DataDir:
+		case e.IsDir() && e.Name() == dataDir:
 			if err := r.keepLocalState(uid, path.Dir(name)); err != nil {
 				return err
 			}

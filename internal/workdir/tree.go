@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
-	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 const (
@@ -32,6 +31,9 @@ const (
 	// paths: all of them are in memory.
 	maxFiles = 200_000
 	maxNames = 16 << 20
+
+	// lockName is the file with the versions and checksums of providers.
+	lockName = ".terraform.lock.hcl"
 
 	// fetchPrefix begins the names of temporary directories.
 	fetchPrefix = ".crossplane-fetch-"
@@ -163,7 +165,7 @@ func (d *Dir) placeTree(rel string, dirs, files []string, keepLocks bool) error 
 func isLockFile(root *os.Root, name string) bool {
 	info, err := root.Lstat(name)
 
-	return path.Base(name) == terraform.LockFile && err == nil && info.Mode().IsRegular()
+	return path.Base(name) == lockName && err == nil && info.Mode().IsRegular()
 }
 
 // RemoveTree removes the files of the module that ReplaceTree moved here, and temporary directories.
@@ -268,7 +270,7 @@ func listTree(fsys fs.FS, dir string) (dirs, files []string, err error) {
 // reserved reports whether no module may have a file of that name, in any directory, because the CLI
 // or the provider keeps a state or other data there.
 func reserved(base string) bool {
-	return base == terraform.DataDir || base == unsavedName || strings.HasPrefix(base, unsavedName+SupersededSuffix) ||
+	return base == dataDir || base == unsavedName || strings.HasPrefix(base, unsavedName+SupersededSuffix) ||
 		strings.HasPrefix(base, "terraform.tfstate") || strings.HasPrefix(base, ".terraform.tfstate") ||
 		strings.HasPrefix(base, ownPrefix)
 }
@@ -299,7 +301,7 @@ func checkReplaceable(root *os.Root, name string) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("cannot check for a state in %q: %w", name, err)
-		case e.Name() == terraform.DataDir:
+		case e.Name() == dataDir:
 			// Its file of that name only records the backend.
 			return fs.SkipDir
 		case strings.HasPrefix(e.Name(), "terraform.tfstate"), strings.HasPrefix(e.Name(), unsavedName):

@@ -7,10 +7,12 @@ package integration
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
@@ -133,6 +135,53 @@ func TestEncryptedErroredState(t *testing.T) {
 	c.remove(t, ws)
 	expectGone(t, c, ws)
 	expectDone(t, e, "created", "destroyed")
+}
+
+// TestHeldState disconnects the backend when an apply is about to save its resources, which cannot write them to the
+// disk, either. The CLI prints the state: nothing else has it.
+func TestHeldState(t *testing.T) {
+	t.Parallel()
+
+	for name, opts := range map[string][]instanceOption{"OpenTofu": nil, "Terraform": {withTerraform()}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			c := shared.sharded.started(t)
+			ns, shard := c.namespace(t), unique("shard")
+			o := newOutage(t, c, "/secrets")
+			i := startInstance(t, c, append(opts, withShard(shard), withCLIKubeconfig(o.kubeconfig))...)
+
+			ws, e := c.createGated(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "no-room"))),
+				withParameters(func(p *commonv1beta1.ModuleParameters) { p.EnableTerraformCLILogging = true }))
+
+			inTheWay := filepath.Join(i.workdir(string(ws.GetUID())), "errored.tfstate")
+			if err := os.Mkdir(inTheWay, 0o700); err != nil {
+				t.Fatal(err)
+			}
+
+			o.begin()
+			e.write(t, "gate", "")
+			eventually(t, func() error {
+				if !strings.Contains(i.output.String(), "Emergency state dump") {
+					return errors.New("want the CLI to print the state")
+				}
+
+				return nil
+			})
+			o.end()
+
+			if err := os.Remove(inTheWay); err != nil {
+				t.Fatal(err)
+			}
+
+			expectEvent(t, c, ws, "SavedState")
+			expectErroredState(t, i, ws, false)
+			expectReady(t, c, ws)
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+			expectDone(t, e, "created", "destroyed")
+		})
+	}
 }
 
 // TestStopWithoutBackend stops an instance that waits for its backend to come back. The

@@ -69,7 +69,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/schedule",
-			to:   []string{"apis/common/...", "internal/providerconfig", "internal/queue", "internal/statusclient", "internal/terraform", "internal/workspace"},
+			to:   []string{"apis/common/...", "internal/providerconfig", "internal/queue", "internal/redact", "internal/statusclient", "internal/terraform", "internal/workspace"},
 			why:  "when a Workspace is reconciled depends on the Workspace and on its last observation, and not on the actions of the controller",
 		},
 		{

@@ -54,7 +54,7 @@ func (e foreignStateError) Error() string {
 		belongs, uses, remedy = "may belong to", "may use", "wait until that one was planned again, for which it has to work, "
 	}
 
-	return fmt.Sprintf("the state of Terraform workspace %q %s %s, which %s the same backend: %sset another annotation %s, or use another backend",
+	return fmt.Sprintf("the state of Terraform workspace %q %s %s, which %s the same backend: %sset another annotation %s, or use another backend, which creates the infrastructure once more. To take over what exists, delete that Workspace so that its infrastructure stays (policies without Delete)",
 		e.name, belongs, e.owner, uses, remedy, meta.AnnotationKeyExternalName)
 }
 
