@@ -10,6 +10,7 @@
 package redact
 
 import (
+	"cmp"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -30,13 +31,15 @@ const (
 	// maxForm is the length of the longest text that is searched for in one piece.
 	maxForm = 64
 
-	// maxKept is the size in bytes of the largest contents that Current keeps.
-	maxKept = 64 << 10
+	// maxKept is the size in bytes of the largest contents that Remember keeps, and maxFormer the number of them.
+	maxKept   = 64 << 10
+	maxFormer = 4
 )
 
 // Secrets are values to hide. They are safe for concurrent use. nil has no values.
 type Secrets struct {
-	current, former *values
+	current *values
+	former  []*values
 
 	// public are words that are not hidden.
 	public []string
@@ -46,6 +49,7 @@ type Secrets struct {
 type values struct {
 	contents [][]byte
 	size     int
+	sum      uint64 // A hash of the contents, equal for equal ones.
 
 	// once guards the fields below: most reconciles have no text to redact.
 	once sync.Once
@@ -71,38 +75,53 @@ var vocabulary = []string{ //nolint:gochecknoglobals // It is a constant.
 	"resource", "string", "terraform", "variable", "version", "workspace",
 }
 
+// seed is that of all sums.
+var seed = maphash.MakeSeed() //nolint:gochecknoglobals // It is a constant.
+
 // New returns the secrets in the supplied contents of Secrets and credentials files: each
 // content, its lines, the strings and values in it, and their likely forms in a configuration,
 // such as the base64 encoding.
 func New(contents ...[]byte) *Secrets {
 	v := &values{contents: contents, seed: maphash.MakeSeed()}
 
+	sum := maphash.Hash{}
+	sum.SetSeed(seed)
+
 	for _, c := range contents {
 		v.size += len(c)
+		maphash.WriteComparable(&sum, string(c))
 	}
+
+	v.sum = sum.Sum64()
 
 	return &Secrets{current: v, public: vocabulary}
 }
 
 // With returns the secrets together with former ones, which a state may still have. It does not hide the words in
 // public, such as the name of the object that messages are about.
-func (s *Secrets) With(former *Secrets, public ...string) *Secrets {
+func (s *Secrets) With(former []*Secrets, public ...string) *Secrets {
 	with := &Secrets{current: s.current, public: slices.Concat(s.public, public)}
-	if former != nil {
-		with.former = former.current
+
+	for _, f := range former {
+		if f.current.sum != s.current.sum {
+			with.former = append(with.former, f.current)
+		}
 	}
 
 	return with
 }
 
-// Current returns the secrets without former ones, to become the former ones of others. It is nil if they are so large
-// that they should not stay in memory.
-func (s *Secrets) Current() *Secrets {
+// Remember returns the supplied former secrets and the current ones of s: the last maxFormer different ones. Those
+// that are so large that they should not stay in memory are left out.
+func (s *Secrets) Remember(former ...*Secrets) []*Secrets {
 	if s == nil || s.current.size > maxKept {
-		return nil
+		return former
 	}
 
-	return &Secrets{current: s.current}
+	rest := slices.DeleteFunc(slices.Clone(former), func(f *Secrets) bool { return f.current.sum == s.current.sum })
+	rest = append(rest, &Secrets{current: s.current})
+
+	return rest[max(0, len(rest)-maxFormer):]
 }
 
 // Text returns the text with a placeholder for each secret. Redacted text does not change.
@@ -111,58 +130,77 @@ func (s *Secrets) Text(text string) string {
 		return text
 	}
 
-	return s.former.text(s.current.text(text, s.public), s.public)
+	all := slices.DeleteFunc(s.values(), func(v *values) bool { return !v.any() })
+	if len(all) == 0 {
+		return text
+	}
+
+	stripped, at := strip(text)
+
+	var found []span
+	for _, v := range all {
+		found = append(found, v.find(stripped, s.public)...)
+	}
+
+	return replace(text, at, merged(found))
+}
+
+// values returns the current and the former values.
+func (s *Secrets) values() []*values { return append([]*values{s.current}, s.former...) }
+
+// any says whether there is anything to hide.
+func (v *values) any() bool {
+	v.once.Do(v.learn)
+
+	return len(v.forms) > 0
+}
+
+// merged returns the spans in order, overlapping ones as one.
+func merged(spans []span) []span {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+
+	var all []span
+
+	for _, s := range spans {
+		if last := len(all) - 1; last >= 0 && s.from < all[last].to {
+			all[last].to = max(all[last].to, s.to)
+		} else {
+			all = append(all, s)
+		}
+	}
+
+	return all
 }
 
 // Line is Text for a line of a text that is processed line by line. A program may have wrapped
 // the text at white space inside a secret. A part of a secret at the beginning or the end of the
 // line, or that is the whole line, is hidden as well.
 func (s *Secrets) Line(line string) string {
+	line = s.Text(line)
 	if s == nil {
 		return line
 	}
 
-	return s.former.line(s.current.line(line, s.public), s.public)
-}
-
-// text redacts a text.
-func (v *values) text(text string, public []string) string {
-	if v == nil {
-		return text
-	}
-
-	v.once.Do(v.learn)
-
-	if len(v.forms) == 0 {
-		return text
-	}
-
-	stripped, at := strip(text)
-
-	return replace(text, at, v.find(stripped, public))
-}
-
-// line redacts a line: see Line.
-func (v *values) line(line string, public []string) string {
-	line = v.text(line, public)
-	if v == nil || len(v.spaced) == 0 {
+	stripped, at := strip(line)
+	if slices.Contains(s.public, stripped) {
 		return line
 	}
 
-	stripped, at := strip(line)
 	start, end := 0, len(stripped)
 
-	for _, secret := range v.spaced {
-		if len(stripped) >= MinLength && strings.Contains(secret, stripped) {
-			return Placeholder
-		}
+	for _, v := range s.values() {
+		for _, secret := range v.spaced {
+			if len(stripped) >= MinLength && strings.Contains(secret, stripped) {
+				return Placeholder
+			}
 
-		if n := overlap(stripped, secret); n >= MinLength {
-			end = min(end, len(stripped)-n)
-		}
+			if n := overlap(stripped, secret); n >= MinLength {
+				end = min(end, len(stripped)-n)
+			}
 
-		if n := overlap(secret, stripped); n >= MinLength {
-			start = max(start, n)
+			if n := overlap(secret, stripped); n >= MinLength {
+				start = max(start, n)
+			}
 		}
 	}
 

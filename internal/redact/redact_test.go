@@ -243,24 +243,38 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestWith ensures that former secrets are hidden, too, that words of messages are not, and that large secrets do not
-// stay in memory.
+// TestWith ensures that former secrets are hidden, too, and that words of messages are not.
 func TestWith(t *testing.T) {
 	t.Parallel()
 
-	older, old := newSecrets("hunter11"), newSecrets("hunter22")
-	s := newSecrets("hunter33", "default", "production-1").With(old.With(older), "production-1")
-
-	if got, want := s.Line(s.Text("hunter11 hunter22 hunter33 default production-1")), "hunter11 (sensitive) (sensitive) default production-1"; got != want {
-		t.Errorf("with former secrets: want %q, got %q", want, got)
+	var former []*Secrets
+	for _, s := range []*Secrets{
+		newSecrets("forgotten-1"), newSecrets("hunter11"), newSecrets("hunter22"), newSecrets("hunter22"), newSecrets("default-key-1234"), newSecrets("last hunter"),
+		newSecrets(strings.Repeat("too-large", maxKept)),
+	} {
+		former = s.Remember(former...)
 	}
 
-	if got, want := s.Current().Text("hunter22 hunter33"), "hunter22 (sensitive)"; got != want {
-		t.Errorf("current ones: want %q, got %q", want, got)
+	s := newSecrets("hunter33", "default", "production-1", "default-key", "in production-1").With(former, "production-1")
+
+	cases := map[string]struct{ reason, text, want string }{
+		"Current":   {reason: "Those are hidden.", text: "hunter33", want: "(sensitive)"},
+		"Former":    {reason: "So are the former ones.", text: "hunter11 hunter22 last  hunter", want: "(sensitive) (sensitive) (sensitive)"},
+		"Longer":    {reason: "A former one may begin with a current one.", text: "default-key-1234", want: "(sensitive)"},
+		"Forgotten": {reason: "Only some are kept.", text: "forgotten-1", want: "forgotten-1"},
+		"Large":     {reason: "Large ones are not kept.", text: "too-large-too-large", want: "too-large-too-large"},
+		"Word":      {reason: "It is in most messages.", text: "default", want: "default"},
+		"Name":      {reason: "It is public.", text: "production-1", want: "production-1"},
 	}
 
-	if large := newSecrets(strings.Repeat("x", maxKept+1)).Current(); large != nil {
-		t.Error("large ones: want none")
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if got := s.Line(s.Text(tc.text)); got != tc.want {
+				t.Errorf("%s: want %q, got %q", tc.reason, tc.want, got)
+			}
+		})
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 type StatePlace struct {
 	OnDisk    bool // Not in a remote backend.
 	InWorkdir bool // In the directory of the Workspace, which no other Workspace uses.
+	Locked    bool // An apply certainly locks it.
 }
 
 // StatePlace returns where the state is, according to the record of init. The text of the
@@ -43,7 +44,30 @@ func (r *Runner) StatePlace() (StatePlace, error) {
 
 	onDisk := record.Type == "" || record.Type == "local"
 
-	return StatePlace{OnDisk: onDisk, InWorkdir: onDisk && record.Config["path"] == nil && record.Config["workspace_dir"] == nil}, nil
+	return StatePlace{
+		OnDisk: onDisk, InWorkdir: onDisk && record.Config["path"] == nil && record.Config["workspace_dir"] == nil,
+		Locked: hasLocks(record) && !slices.ContainsFunc(slices.Concat(r.Inputs.parameters.ApplyArgs, environ.Args(r.run.Env, "apply")), isLockOption),
+	}, nil
+}
+
+// hasLocks says whether a backend locks states. Most do unless they are told not to.
+func hasLocks(b workdir.Backend) bool {
+	switch b.Type {
+	case "http":
+		return b.Config["lock_address"] != nil
+	case "s3":
+		return b.Config["dynamodb_table"] != nil || b.Config["use_lockfile"] == true
+	case "", "local", "kubernetes", "azurerm", "gcs", "pg":
+		return true
+	default:
+		return false
+	}
+}
+
+func isLockOption(word string) bool {
+	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+
+	return name == "lock"
 }
 
 func readBackend(dir string) (workdir.Backend, error) {

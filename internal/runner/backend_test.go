@@ -27,14 +27,20 @@ func TestStatePlace(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		record string
+		args   []string // Of applies.
 		want   StatePlace
 	}{
-		"None":       {reason: "Without a backend init leaves nothing.", want: StatePlace{OnDisk: true, InWorkdir: true}},
-		"NoBackend":  {reason: "The backend was removed.", record: `{"version": 3}`, want: StatePlace{OnDisk: true, InWorkdir: true}},
-		"Local":      {reason: "It is in the same place as without a backend.", record: `{"backend": {"type": "local", "config": {"path": null, "workspace_dir": null}}}`, want: StatePlace{OnDisk: true, InWorkdir: true}},
-		"LocalPath":  {reason: "Another Workspace may have the same path.", record: `{"backend": {"type": "local", "config": {"path": "/states/a"}}}`, want: StatePlace{OnDisk: true}},
-		"LocalDir":   {reason: "Another Workspace may have the same directory.", record: `{"backend": {"type": "local", "config": {"workspace_dir": "/states"}}}`, want: StatePlace{OnDisk: true}},
-		"Kubernetes": {reason: "It is elsewhere.", record: `{"backend": {"type": "kubernetes", "config": {"namespace": "a"}}}`},
+		"None":       {reason: "Without a backend init leaves nothing.", want: StatePlace{OnDisk: true, InWorkdir: true, Locked: true}},
+		"NoBackend":  {reason: "The backend was removed.", record: `{"version": 3}`, want: StatePlace{OnDisk: true, InWorkdir: true, Locked: true}},
+		"Local":      {reason: "It is in the same place as without a backend.", record: `{"backend": {"type": "local", "config": {"path": null, "workspace_dir": null}}}`, want: StatePlace{OnDisk: true, InWorkdir: true, Locked: true}},
+		"LocalPath":  {reason: "Another Workspace may have the same path.", record: `{"backend": {"type": "local", "config": {"path": "/states/a"}}}`, want: StatePlace{OnDisk: true, Locked: true}},
+		"LocalDir":   {reason: "Another Workspace may have the same directory.", record: `{"backend": {"type": "local", "config": {"workspace_dir": "/states"}}}`, want: StatePlace{OnDisk: true, Locked: true}},
+		"Kubernetes": {reason: "It is elsewhere.", record: `{"backend": {"type": "kubernetes", "config": {"namespace": "a"}}}`, want: StatePlace{Locked: true}},
+		"Unlocked":   {reason: "An argument disables the lock.", record: `{"backend": {"type": "kubernetes", "config": {"namespace": "a"}}}`, args: []string{"-lock=false"}},
+		"HTTP":       {reason: "There is no address for locks.", record: `{"backend": {"type": "http", "config": {"address": "a", "lock_address": null}}}`},
+		"HTTPLocks":  {reason: "There is one.", record: `{"backend": {"type": "http", "config": {"address": "a", "lock_address": "a"}}}`, want: StatePlace{Locked: true}},
+		"S3":         {reason: "It needs a setting for locks.", record: `{"backend": {"type": "s3", "config": {"use_lockfile": null, "dynamodb_table": null}}}`},
+		"S3Locks":    {reason: "It has one.", record: `{"backend": {"type": "s3", "config": {"use_lockfile": true}}}`, want: StatePlace{Locked: true}},
 		"Cloud":      {reason: "It is elsewhere.", record: `{"backend": {"type": "cloud", "config": {}}}`},
 	}
 
@@ -42,7 +48,9 @@ func TestStatePlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			r := &Runner{run: &terraform.Workspace{Dir: t.TempDir()}}
+			r := &Runner{Target: Target{Inputs: &Inputs{}}, run: &terraform.Workspace{Dir: t.TempDir()}}
+			r.Inputs.parameters.ApplyArgs = tc.args
+
 			if tc.record != "" {
 				writeBackendRecord(t, r.run.Dir, tc.record)
 			}
@@ -89,6 +97,7 @@ func TestStateArguments(t *testing.T) {
 		"Generate":    {reason: "The file does not outlive the directory.", change: func(s *subject) { s.PlanArgs = []string{"-generate-config-out=a.tf"} }, err: `"-generate-config-out" in spec.forProvider.planArgs: the generated file is lost with the directory`},
 		"Help":        {reason: "Nothing would be done.", change: func(s *subject) { s.PlanArgs = []string{"-help"} }, err: `"-help" in spec.forProvider.planArgs: remove it`},
 		"ExitCode":    {reason: "No change would be noticed.", change: func(s *subject) { s.PlanArgs = []string{"-detailed-exitcode=false"} }, err: `"-detailed-exitcode" in spec.forProvider.planArgs: remove it`},
+		"Deletion":    {reason: "A deletion does not use them.", change: func(s *subject) { s.PlanArgs = []string{"-help"} }, deleted: true},
 		"SetExitCode": {reason: "It is what the provider sets.", change: func(s *subject) { s.PlanArgs = []string{"-detailed-exitcode"} }},
 		"JSON":        {reason: "The provider reads the JSON.", change: func(s *subject) { s.ApplyArgs = []string{"-json-into=a"} }, err: `"-json-into" in spec.forProvider.applyArgs: remove it`},
 		"Deleted":     {reason: "A deletion plans nothing.", change: func(s *subject) { s.PlanArgs = []string{"-replace=a.b"} }, deleted: true},

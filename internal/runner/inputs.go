@@ -153,11 +153,6 @@ func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets []
 			err = environ.CheckValue(v.Name, data)
 		}
 
-		// The CLI would replace these bytes.
-		if err == nil && strings.HasPrefix(v.Name, "TF_VAR_") && !utf8.Valid(data) {
-			err = errors.New("its value is not UTF-8: encode it with base64, and use base64decode in the module")
-		}
-
 		if err != nil {
 			return nil, errors.Wrapf(err, "spec.forProvider.env %s", v.Name)
 		}
@@ -276,19 +271,26 @@ func (in *Inputs) checkArgs(env []string, deletion bool) error {
 		name  string
 		words []string
 		plans bool
+		runs  bool // A command that runs has the arguments.
 	}
 
 	p := in.parameters
+
+	commands := []string{"TF_CLI_ARGS", "TF_CLI_ARGS_init", "TF_CLI_ARGS_plan", "TF_CLI_ARGS_apply"}
+	if deletion {
+		commands = []string{"TF_CLI_ARGS", "TF_CLI_ARGS_init", "TF_CLI_ARGS_destroy"}
+	}
+
 	sources := []source{
-		{name: "spec.forProvider.initArgs", words: p.InitArgs},
-		{name: "spec.forProvider.planArgs", words: p.PlanArgs, plans: !deletion},
-		{name: "spec.forProvider.applyArgs", words: p.ApplyArgs},
-		{name: "spec.forProvider.destroyArgs", words: p.DestroyArgs},
+		{name: "spec.forProvider.initArgs", words: p.InitArgs, runs: true},
+		{name: "spec.forProvider.planArgs", words: p.PlanArgs, plans: !deletion, runs: !deletion},
+		{name: "spec.forProvider.applyArgs", words: p.ApplyArgs, runs: !deletion},
+		{name: "spec.forProvider.destroyArgs", words: p.DestroyArgs, runs: deletion},
 	}
 
 	for _, kv := range env {
 		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "TF_CLI_ARGS") {
-			sources = append(sources, source{name: "the environment variable " + name, words: environ.Words(value), plans: !deletion && name == "TF_CLI_ARGS_plan"})
+			sources = append(sources, source{name: "the environment variable " + name, words: environ.Words(value), plans: !deletion && name == "TF_CLI_ARGS_plan", runs: slices.Contains(commands, name)})
 		}
 	}
 
@@ -299,13 +301,40 @@ func (in *Inputs) checkArgs(env []string, deletion bool) error {
 				return errors.Errorf("cannot use the argument %.100q in %s: it contains a NUL byte", word, s.name)
 			}
 
-			if name, remedy := refusedArg(word, s.plans); remedy != "" {
+			name, remedy := refusedArg(word, s.plans)
+			if remedy == "" && s.runs {
+				name, remedy = idleArg(word)
+			}
+
+			if remedy != "" {
 				return errors.Errorf(`cannot use the argument "-%s" in %s: %s`, name, s.name, remedy)
 			}
 		}
 	}
 
 	return nil
+}
+
+// idleArg returns the name of an argument with which a command would succeed without doing anything, and what to do
+// instead.
+func idleArg(word string) (name, remedy string) {
+	if !strings.HasPrefix(word, "-") {
+		return "", ""
+	}
+
+	name, value, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+
+	switch name {
+	case "help", "h", "version", "v":
+		return name, "remove it: nothing would be done"
+	case "detailed-exitcode":
+		// The exit code is what tells that there are changes.
+		if on, err := strconv.ParseBool(value); err == nil && !on {
+			return name, "remove it: no change would ever be applied"
+		}
+	}
+
+	return "", ""
 }
 
 // refusedArg returns the name of an argument, and what to do instead if a command with it would write or remove a
@@ -317,7 +346,7 @@ func refusedArg(word string, plans bool) (name, remedy string) {
 		return "", ""
 	}
 
-	name, value, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	name, _, _ = strings.Cut(strings.TrimLeft(word, "-"), "=")
 
 	switch name {
 	case "state", "state-out", "backup":
@@ -327,13 +356,6 @@ func refusedArg(word string, plans bool) (name, remedy string) {
 		return name, "it would write a state without a check whose it is. Copy the state by hand, with its lineage (state pull, state push), and use -reconfigure instead until the Workspace is Synced"
 	case "force": // Of "workspace delete" and "state push".
 		return name, "remove it: it deletes or replaces a state that has resources"
-	case "help", "h", "version", "v":
-		return name, "remove it: nothing would be done"
-	case "detailed-exitcode":
-		// The exit code is what tells that there are changes.
-		if on, err := strconv.ParseBool(value); err == nil && !on {
-			return name, "remove it: no change would ever be applied"
-		}
 	case "json-into":
 		return name, "remove it: the provider reads what the CLI prints as JSON. The log of the provider has the text of each run"
 	case "generate-config-out":
@@ -353,7 +375,7 @@ func refusedArg(word string, plans bool) (name, remedy string) {
 func (in *Inputs) Secrets() *redact.Secrets { return in.secrets }
 
 // Hide adds former secrets, which must not be shown, too. It takes away the words in public.
-func (in *Inputs) Hide(former *redact.Secrets, public ...string) {
+func (in *Inputs) Hide(former []*redact.Secrets, public ...string) {
 	in.secrets = in.secrets.With(former, public...)
 }
 

@@ -39,9 +39,9 @@ type Record struct {
 	Observation Observation
 	Failures    Failures
 
-	// Secrets with which the infrastructure was last as the module asked for. Until it is again, plans, and the
-	// errors of destroy provisioners, may show them.
-	Secrets *redact.Secrets
+	// Secrets of the last run after which the infrastructure was as the module asks for, and of the applies since: plans,
+	// and the errors of destroy provisioners, may show them.
+	Secrets []*redact.Secrets
 
 	// desired is the Desired of the Workspace as of its last event. awaited is when this instance first
 	// saw that value, or zero if its effect is not awaited any more.
@@ -147,8 +147,16 @@ func (r *Records) Observe(ws workspace.Workspace, o Observation, secrets *redact
 		rec.Observation = o
 
 		if o.UpToDate {
-			rec.Secrets = secrets.Current()
+			rec.Secrets = secrets.Remember()
 		}
+	})
+}
+
+// Applying records that an apply with the supplied secrets begins. From here on the previous observation is out of date,
+// even if the apply fails.
+func (r *Records) Applying(ws workspace.Workspace, secrets *redact.Secrets) {
+	r.change(ws, func(rec *Record) {
+		rec.Observation, rec.Secrets = Observation{}, secrets.Remember(rec.Secrets...)
 	})
 }
 

@@ -5,6 +5,7 @@
 package schedule
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/queue"
+	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 )
 
 func TestRecords(t *testing.T) {
@@ -252,6 +254,36 @@ func TestAnnotatedIsUrgent(t *testing.T) {
 	r.Observe(plain, Observation{}, nil)
 	r.Succeed(plain)
 	expect("It was observed, and there may be no event for a long time.", queue.Routine)
+}
+
+// TestSecrets ensures that secrets are remembered until the infrastructure is as the module asks for with new ones: an
+// apply that fails may have used them.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+
+	ws := newWorkspace("a")
+	r := NewRecords(Policy{}, time.Now)
+	r.Begin(ws)
+
+	secret := func(n int) *redact.Secrets { return redact.New(fmt.Appendf(nil, "sesame-%d", n)) }
+	expect := func(want string) {
+		t.Helper()
+
+		if got := redact.New().With(r.Get(ws).Secrets).Text("sesame-1 sesame-2 sesame-3"); got != want {
+			t.Errorf("want %q, got %q", want, got)
+		}
+	}
+
+	r.Observe(ws, Observation{}, secret(1))
+	expect("sesame-1 sesame-2 sesame-3")
+	r.Applying(ws, secret(1))
+	expect("(sensitive) sesame-2 sesame-3")
+	r.Observe(ws, Observation{UpToDate: true}, secret(2))
+	expect("sesame-1 (sensitive) sesame-3")
+	r.Applying(ws, secret(3))
+	expect("sesame-1 (sensitive) (sensitive)")
+	r.Observe(ws, Observation{UpToDate: true}, secret(3))
+	expect("sesame-1 sesame-2 (sensitive)")
 }
 
 // TestApplied ensures that the time from a change to its effect is known, once for each change.

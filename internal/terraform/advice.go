@@ -21,7 +21,6 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		`The value of $1 is not suitable: $2. Correct $1 in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_$1`,
 	},
 	{regexp.MustCompile(`but has an invalid error message as described in the other accompanying messages`), "and its error_message cannot be shown, for example because it refers to a sensitive value"},
-	{regexp.MustCompile(`(Variables may not be used here)\.$`), "$1: text without quotes is read as one, and so is $${...} in text, for which write $$$${."},
 	{regexp.MustCompile(`To proceed, either choose another supported \S+ version or update this version constraint\. Version constraints are normally set .*$`), "Update this version constraint, or choose another version in spec.forProvider.cli"},
 	{regexp.MustCompile(`(Blocks of type "(?:removed|ephemeral|encryption)" are not expected here)\.(?: Did you mean "[^"]*"\?)?`), "$1: other versions or products have them, and spec.forProvider.cli chooses one"},
 	{regexp.MustCompile(` To silence these warnings, use TF_VAR_\.\.\. environment variables .*$`), ""},

@@ -92,22 +92,42 @@ func CheckExpression(text string) error {
 
 	expr, diags := hclsyntax.ParseExpression([]byte(text), "value", hcl.InitialPos)
 
-	advice := ""
-	if slices.ContainsFunc(tokens, func(t hclsyntax.Token) bool {
-		return t.Type == hclsyntax.TokenTemplateInterp || t.Type == hclsyntax.TokenTemplateControl
-	}) {
-		advice = ". ${ and %{ begin a template: write $${ and %%{, or use varmap"
-	}
-
 	if diags.HasErrors() {
-		return fmt.Errorf("%s: %s%s", diags[0].Subject, diags[0].Summary, advice)
+		return fmt.Errorf("%s: %s%s", diags[0].Subject, diags[0].Summary, templateAdvice(tokens, *cmp.Or(diags[0].Subject, &hcl.Range{})))
 	}
 
 	if refs := expr.Variables(); len(refs) > 0 {
-		return fmt.Errorf("%s: A value cannot refer to anything%s", refs[0].SourceRange(), cmp.Or(advice, ": text needs quotes"))
+		at := refs[0].SourceRange()
+
+		return fmt.Errorf("%s: A value cannot refer to anything%s", at, cmp.Or(templateAdvice(tokens, at), ": text needs quotes"))
 	}
 
 	return nil
+}
+
+// templateAdvice says how to write text that is read as a template, if the supplied range is in one.
+func templateAdvice(tokens hclsyntax.Tokens, at hcl.Range) string {
+	open := 0
+
+	for _, t := range tokens {
+		if t.Range.Start.Byte > at.Start.Byte {
+			break
+		}
+
+		switch t.Type {
+		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+			open++
+		case hclsyntax.TokenTemplateSeqEnd:
+			open--
+		default:
+		}
+	}
+
+	if open <= 0 {
+		return ""
+	}
+
+	return ". ${ and %{ begin a template: write $${ and %%{, or use varmap"
 }
 
 // IsEmptyFile says whether a file of a module has nothing but comments. One that cannot be parsed is not empty.

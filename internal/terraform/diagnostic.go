@@ -103,6 +103,10 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 		d.Summary = cycle + strings.Join(slices.Sorted(slices.Values(strings.Split(objects, ", "))), ", ")
 	}
 
+	if d.isOfValue() && strings.HasSuffix(d.Detail, "Variables may not be used here.") {
+		d.Detail = strings.TrimSuffix(d.Detail, ".") + ": text without quotes is read as one, and so is ${...} in text, for which write $${."
+	}
+
 	if ws.Origin == nil {
 		return d
 	}
@@ -120,6 +124,12 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 	}
 
 	return d
+}
+
+// isOfValue says whether the diagnostic is about the value of a variable, of an argument or of the environment, or in a
+// file of variables.
+func (d Diagnostic) isOfValue() bool {
+	return strings.HasPrefix(d.File, "<value for var.") || strings.HasSuffix(d.File, ".tfvars")
 }
 
 // preamble introduces the errors of an init.

@@ -106,7 +106,7 @@ func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress f
 	r := newReport(ws.shows(progress))
 
 	log := ws.logger()
-	stdout := &lineWriter{max: maxLine, line: func(line []byte) { log(r.add(line)) }}
+	stdout := &lineWriter{max: maxLine, longer: stateDump, line: func(line []byte) { log(r.add(line)) }}
 
 	res, err := c.execute(ctx, ws, cmd, stdout, log)
 
@@ -257,10 +257,11 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 }
 
 // A lineWriter calls line for every line that is written to it, without its line break. A line longer than
-// max bytes is dropped.
+// max bytes is dropped, or longer than maxAnswer if it begins with a message that has the text longer.
 type lineWriter struct {
-	line func([]byte) // The bytes are valid during the call only.
-	max  int
+	line   func([]byte) // The bytes are valid during the call only.
+	max    int
+	longer string
 
 	partial []byte
 	drop    bool // The current line is too long.
@@ -280,13 +281,23 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 }
 
 func (w *lineWriter) append(p []byte) {
-	if w.drop || len(w.partial)+len(p) > w.max {
+	if w.drop || len(w.partial)+len(p) > w.limit() {
 		w.drop, w.partial = true, w.partial[:0]
 
 		return
 	}
 
 	w.partial = append(w.partial, p...)
+}
+
+func (w *lineWriter) limit() int {
+	const before = 100 // The length of what is before the text of a message.
+
+	if w.longer != "" && bytes.Contains(w.partial[:min(len(w.partial), before)], []byte(w.longer)) {
+		return maxAnswer
+	}
+
+	return w.max
 }
 
 func (w *lineWriter) end() {

@@ -174,6 +174,16 @@ func TestTemplateInValue(t *testing.T) {
 	}
 }
 
+// TestWordBesideTemplate ensures that the advice about templates is given only where one is the cause.
+func TestWordBesideTemplate(t *testing.T) {
+	t.Parallel()
+
+	_, err := Render(Declarations{expressions: map[string]bool{"list": true}}, []commonv1beta1.Var{{Key: "list", Value: `["${"a"}b", word]`}})
+	if err == nil || !strings.HasSuffix(err.Error(), "A value cannot refer to anything: text needs quotes") {
+		t.Errorf("want the advice about quotes, got %v", err)
+	}
+}
+
 // TestUndeclared ensures that people see the names that they may have meant, and not too many of them.
 func TestUndeclared(t *testing.T) {
 	t.Parallel()

@@ -143,7 +143,7 @@ func (a *applier) checkNoState(ctx context.Context) error {
 // state was locked or has changed, another process is about to write to it, and what that process
 // creates does not belong to this Workspace.
 func (a *applier) withdrawCreation(ctx context.Context, ws workspace.Workspace, before commonv1beta1.Ownership, err error) {
-	if !terraform.IsLocked(err) && !errors.Is(err, runner.ErrStateTaken) && !a.createdNothing() {
+	if !terraform.IsLocked(err) && !errors.Is(err, runner.ErrStateTaken) && !errors.As(err, &refusedError{}) && !a.createdNothing() {
 		return
 	}
 
@@ -233,8 +233,7 @@ func (e refusedError) Unwrap() error { return e.error }
 
 // apply applies the plan and returns the observation of the result.
 func (a *applier) apply(ctx context.Context, ws workspace.Workspace) (schedule.Observation, error) {
-	// From here on the previous observation is out of date, even if the apply fails.
-	a.records.ForgetObservation(ws)
+	a.records.Applying(ws, a.secrets)
 
 	if err := a.begin(ws, a.plan); err != nil {
 		return schedule.Observation{}, refusedError{err}
@@ -294,15 +293,20 @@ func (a *applier) apply(ctx context.Context, ws workspace.Workspace) (schedule.O
 
 // ownLeft records what a first apply that failed in the middle has left where there was no state before. Without the
 // lineage, nothing would notice that another backend, entrypoint or external name leads to another place, where
-// everything would be created once more. The CLI has locked the place, so that the state there is that of this apply,
-// unless the backend has no locks, and another Workspace has the state.
+// everything would be created once more. If the apply has locked the place, the state there is its own. Without a lock,
+// it may be that of another Workspace that began to create.
 func (a *applier) ownLeft(ctx context.Context, ws workspace.Workspace) {
 	if a.plan.Prior.Lineage != "" || a.left == nil || a.left.Lineage == "" || a.left.Empty() {
 		return
 	}
 
-	_, err := a.guard.contest(ctx, ws, a.left.Lineage)
-	if foreign := (foreignStateError{}); err != nil && (!errors.As(err, &foreign) || foreign.certain) {
+	place, err := a.guard.cli.StatePlace()
+	if err != nil {
+		return
+	}
+
+	_, err = a.guard.contest(ctx, ws, a.left.Lineage)
+	if foreign := (foreignStateError{}); err != nil && (!place.Locked || !errors.As(err, &foreign) || foreign.certain) {
 		return
 	}
 

@@ -16,11 +16,14 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // observed makes an attempt go on after Observe has made the supplied plan.
@@ -390,6 +393,53 @@ func TestReportFailed(t *testing.T) {
 			o := r.ws.GetObservation()
 			if o.State.Resources != tc.want || (len(o.Outputs) > 0) != (tc.want == 3) {
 				t.Errorf("\n%s\nwant %d resources in the status, got %d and the outputs %v", tc.reason, tc.want, o.State.Resources, o.Outputs)
+			}
+		})
+	}
+}
+
+// TestOwnLeft ensures that a Workspace owns what its first apply has left, and nothing that may be the work of another one.
+func TestOwnLeft(t *testing.T) {
+	t.Parallel()
+
+	// creating has a state in the same Terraform workspace, perhaps in another backend.
+	creating := func() client.Object {
+		ws := &namespacedv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "other", UID: "b"}}
+		meta.SetExternalName(ws, "ws")
+		workspace.BeginCreation(ws, commonv1beta1.StateSummary{}, time.Now().Add(-time.Hour))
+
+		return ws
+	}
+
+	cases := map[string]struct {
+		reason string
+		prior  terraform.State
+		left   *terraform.State
+		place  runner.StatePlace
+		others []client.Object
+		want   string
+	}{
+		"Alone":   {reason: "No other Workspace can have made the state.", left: new(ownState()), want: ownLineage},
+		"Locked":  {reason: "No other one could apply at the same time.", left: new(ownState()), place: runner.StatePlace{Locked: true}, others: []client.Object{creating()}, want: ownLineage},
+		"NoLock":  {reason: "The other one could.", left: new(ownState()), others: []client.Object{creating()}},
+		"Other":   {reason: "It is that of the other one.", left: new(ownState()), place: runner.StatePlace{Locked: true}, others: []client.Object{anotherOwner(ownLineage)}},
+		"Before":  {reason: "There was a state before.", prior: otherState(), left: new(ownState()), place: runner.StatePlace{Locked: true}},
+		"Nothing": {reason: "There is nothing in it.", left: &terraform.State{Lineage: ownLineage, Serial: 1}, place: runner.StatePlace{Locked: true}},
+		"Unread":  {reason: "What is left is not known.", place: runner.StatePlace{Locked: true}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, with(begun), tc.others...)
+			r.runner.place = tc.place
+			r.applier.plan, r.left = &terraform.Plan{Prior: &tc.prior}, tc.left
+
+			r.ownLeft(t.Context(), r.ws)
+
+			if got := r.ws.GetOwnership().Lineage; got != tc.want {
+				t.Errorf("%s: want the lineage %q, got %q", tc.reason, tc.want, got)
 			}
 		})
 	}

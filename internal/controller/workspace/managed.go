@@ -244,11 +244,11 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 	return nil
 }
 
-// isCreationFailed says whether the first apply has failed.
+// isCreationFailed says whether the first apply has failed after it began.
 func isCreationFailed(ws workspace.Workspace) bool {
 	return ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonCreating &&
 		ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse &&
-		ws.GetObservation().Plan != nil
+		ws.GetObservation().Plan != nil && workspace.HasBegun(ws)
 }
 
 // explainFailure makes the condition Synced begin with the cause. It records a failure of the managed reconciler.
