@@ -96,7 +96,7 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 		d.File = strings.TrimPrefix(d.File, prefix)
 	}
 
-	d.Summary, d.Detail = adviseHere(oneLine(d.Summary)), adviseHere(oneLine(d.Detail))
+	d.Summary, d.Detail = adviseHere(oneLine(d.Summary)), shortOutput(adviseHere(oneLine(d.Detail)))
 
 	// The CLIs name the objects of a cycle in another order in each run.
 	if objects, ok := strings.CutPrefix(d.Summary, cycle); ok {
@@ -124,6 +124,25 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 	}
 
 	return d
+}
+
+// output matches the detail of the failure of a provisioner, whose command and output may be long.
+var output = regexp.MustCompile(`^(Error running command ')(.*?)(': (?:exit status|signal:) [^.]*\. Output: )(.*)$`)
+
+// shortOutput returns the detail with the beginning of the command and the end of the output: that is where the cause is.
+func shortOutput(detail string) string {
+	const maxCommand, maxOutput = 200, 400
+
+	m := output.FindStringSubmatch(detail)
+	if m == nil {
+		return detail
+	}
+
+	if start := len(m[4]) - maxOutput; start > 0 {
+		m[4] = "..." + strings.ToValidUTF8(m[4][start:], "")
+	}
+
+	return m[1] + Truncate(m[2], maxCommand) + m[3] + m[4]
 }
 
 // isOfValue says whether the diagnostic is about the value of a variable, of an argument or of the environment, or in a
@@ -226,6 +245,7 @@ func (j jsonDiagnostic) diagnostic() Diagnostic {
 // Summary and detail are wrapped, and with colors all of it is in a box.
 var (
 	heading    = regexp.MustCompile(`^(?:Error|Warning): (.*)$`)
+	bare       = regexp.MustCompile(`^Error loading state: `) // An init of Terraform 1.5 reports a locked state so.
 	withObject = regexp.MustCompile(`^  with (.+),$`)
 	onLine     = regexp.MustCompile(`^  on (.+) line (\d+)(?:, in (.+))?:$`)
 	box        = regexp.MustCompile(`^[╷╵│] ?`)
@@ -248,6 +268,10 @@ func parseText(text string) []Diagnostic {
 
 	for line := range strings.Lines(text) {
 		line = box.ReplaceAllString(strings.TrimRight(color.ReplaceAllString(line, ""), " \r\n"), "")
+		if block == nil && bare.MatchString(line) {
+			line = "Error: " + line
+		}
+
 		if heading.MatchString(line) {
 			end()
 		} else if block == nil {

@@ -201,3 +201,21 @@ func FuzzParseText(f *testing.F) {
 		}
 	})
 }
+
+// TestShortOutput ensures that the end of the output of a provisioner is shown: that is where the cause is.
+func TestShortOutput(t *testing.T) {
+	t.Parallel()
+
+	long := strings.Repeat("TASK [install package] ok. ", 100)
+	d := Diagnostic{Summary: "local-exec provisioner error", Detail: "Error running command '" + long + "': exit status 2. Output: " + long + "fatal: Permission denied"}
+
+	got := d.forPeople(Workspace{}).String()
+	if len(got) > maxMessage || !strings.Contains(got, "...': exit status 2. Output: ...") || !strings.HasSuffix(got, "fatal: Permission denied") {
+		t.Errorf("want the exit status and the end of the output, got %q", got)
+	}
+
+	const short = "Error running command 'a': exit status 2. Output: b"
+	if got := (Diagnostic{Detail: short}).forPeople(Workspace{}).String(); got != short {
+		t.Errorf("want %q, got %q", short, got)
+	}
+}

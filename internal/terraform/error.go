@@ -41,7 +41,8 @@ type Error struct {
 	State []byte
 
 	said        string // The diagnostics without secrets, as one line.
-	began       bool   // The run began to process resources.
+	began       bool   // The run began to process resources,
+	applies     bool   // and to change one.
 	status      string // How the process ended, for people.
 	interrupted error  // The error of the context.
 }
@@ -264,6 +265,14 @@ var missesParent = regexp.MustCompile(`lstat \.\./[^:]*: no such file or directo
 // MissesParent reports whether err says that a module or a file in the parent directory of the module is missing.
 func MissesParent(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return missesParent.MatchString(oneLine(d.Detail)) })
+}
+
+// CannotRefresh reports whether a destroy failed before it changed anything, because something that is in the state or
+// that the module reads could not be read.
+func CannotRefresh(err error) bool {
+	return anyError(err, func(e *Error, d Diagnostic) bool {
+		return e.Op == opDestroy && e.began && !e.applies && d.rank() == rankResource && !IsPrevented(err)
+	})
 }
 
 // HasOtherEncryption reports whether a state could not be read because it is encrypted in another way, or

@@ -254,3 +254,24 @@ func TestUnlock(t *testing.T) {
 		}
 	})
 }
+
+// TestLockOfInit ensures that a lock is known that an init of Terraform 1.5 reports without the heading of an error.
+func TestLockOfInit(t *testing.T) {
+	t.Parallel()
+
+	err := newError(opInit, Workspace{}, result{code: 1, stderr: `Error loading state: the state is already locked by another terraform client
+Lock Info:
+  ID:        11111111-2222-3333-4444-555555555555
+  Path:      
+  Operation: OperationTypeApply
+  Who:       root@vm
+  Version:   
+  Created:   2026-11-28 22:20:00 +0000 UTC
+  Info:      
+
+`}, firsts[Diagnostic]{})
+
+	if l, ok := LockOf(err); !ok || l.ID != "11111111-2222-3333-4444-555555555555" || l.Who != "root@vm" || !IsInitRace(err) {
+		t.Errorf("want the lock of an init, got %+v of %v", l, err)
+	}
+}

@@ -50,7 +50,8 @@ type report struct {
 	errors     firsts[Diagnostic]
 	warnings   firsts[Diagnostic]
 	undeclared []Diagnostic // Warnings about values of undeclared variables.
-	began      bool         // The run began to process a resource.
+	began      bool         // The run began to process a resource,
+	applies    bool         // and to change one.
 	drift      firsts[string]
 	planned    firsts[ResourceChange]
 	deletes    []ResourceChange // Everything that a plan deletes.
@@ -140,11 +141,7 @@ func (r *report) add(line []byte) string {
 	case m.Type == "outputs":
 		r.addOutputs(m.Outputs)
 	case m.Hook != nil:
-		r.began = true
-
-		if r.progress != nil {
-			r.progress(Progress{Event: m.Type, Address: m.Hook.Resource.Address, Action: m.Hook.Action})
-		}
+		r.addHook(m)
 	case m.Level == levelError:
 		r.errors.add(Diagnostic{Summary: m.Message})
 	case m.Message == stateDump:
@@ -152,6 +149,15 @@ func (r *report) add(line []byte) string {
 	}
 
 	return cmp.Or(m.Message, string(line))
+}
+
+func (r *report) addHook(m message) {
+	r.began = true
+	r.applies = r.applies || m.Type == "apply_start" && m.Hook.Action != "read"
+
+	if r.progress != nil {
+		r.progress(Progress{Event: m.Type, Address: m.Hook.Resource.Address, Action: m.Hook.Action})
+	}
 }
 
 func (r *report) addDiagnostic(in *jsonDiagnostic) {

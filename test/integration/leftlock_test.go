@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/user"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -116,6 +117,65 @@ func TestLockOfNamesake(t *testing.T) {
 }
 
 // lockInfo is the annotation on a Lease that describes a lock.
+// TestLockOfInit has a lock on the state of the default Terraform workspace, which the first init with a kubernetes backend
+// makes. An init that was killed has left it, or a person holds it.
+func TestLockOfInit(t *testing.T) {
+	t.Parallel()
+
+	eachCLI(t, func(t *testing.T, cli string) {
+		t.Helper()
+
+		c := shared.sharded.started(t)
+		shard := unique("shard")
+
+		hold := func(t *testing.T, ns string) *coordinationv1.Lease {
+			t.Helper()
+
+			l := newLease(ns, "lock-tfstate-default-init")
+			l.Labels = map[string]string{"tfstate": "true", "tfstateSecretSuffix": "init", "tfstateWorkspace": "default", "app.kubernetes.io/managed-by": "terraform"}
+			c.create(t, l)
+
+			return l
+		}
+
+		// The init hangs until the instance is killed.
+		dir := t.TempDir()
+		hanging := filepath.Join(dir, "cli")
+
+		script := "#!/bin/sh\ncase \" $* \" in *\" init \"*) touch " + dir + "/begun; exec sleep 600;; esac\nexec " + shared.clis[cli] + " \"$@\"\n"
+		if err := os.WriteFile(hanging, []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+
+		a := startInstance(t, c, withShard(shard), withShortLease(), withCLI(hanging))
+		ns := c.namespace(t)
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "init"))), withModule("locals {}"))
+
+		eventually(t, func() error {
+			_, err := os.Stat(filepath.Join(dir, "begun"))
+
+			return err
+		})
+		lockAs(t, c, hold(t, ns))
+		a.kill(t)
+
+		startInstance(t, c, withShard(shard), withShortLease(), withCLI(shared.clis[cli]), withRoot(a.root))
+		expectReady(t, c, ws)
+
+		ns = c.namespace(t)
+		l := hold(t, ns)
+		c.patch(t, l, map[string]any{
+			"metadata": map[string]any{"annotations": map[string]any{lockInfo: `{"ID":"of-a-person","Operation":"OperationTypeApply","Who":"a@laptop","Created":"2026-01-02T03:04:05.678Z"}`}},
+			"spec":     map[string]any{"holderIdentity": "of-a-person"},
+		})
+
+		ws = c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "init"))), withModule("locals {}"))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "the state is locked by a@laptop since 2026-01-02", "lock ID of-a-person")
+		c.patch(t, l, map[string]any{"spec": map[string]any{"holderIdentity": nil}})
+		expectReady(t, c, ws)
+	})
+}
+
 const lockInfo = "app.terraform.io/lock-info"
 
 // lockAs takes the lock on a state as a run on this host would, and returns its ID.

@@ -35,6 +35,10 @@ func (d *destroyer) withWayOut(ws workspace.Workspace, err error) error {
 		return errors.Errorf("%w; the module refers to a value that is gone. To destroy without a look at it, set spec.forProvider.destroyArgs to [\"-refresh=false\"]", err)
 	}
 
+	if terraform.CannotRefresh(err) {
+		return errors.Errorf("%w; if what it reads is gone: to destroy without a look at it, set spec.forProvider.destroyArgs to [\"-refresh=false\"]", err)
+	}
+
 	if d.module.Incomplete() == nil || !errors.Is(err, d.module.Incomplete()) {
 		return orLeaveBehind(ws, err)
 	}
