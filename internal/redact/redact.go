@@ -10,6 +10,7 @@
 package redact
 
 import (
+	"bytes"
 	"cmp"
 	"hash/maphash"
 	"slices"
@@ -49,7 +50,7 @@ type Secrets struct {
 type values struct {
 	contents [][]byte
 	size     int
-	sum      uint64 // A hash of the contents, equal for equal ones.
+	sum      uint64 // A hash of the contents, in any order.
 
 	// once guards the fields below: most reconciles have no text to redact.
 	once sync.Once
@@ -87,7 +88,7 @@ func New(contents ...[]byte) *Secrets {
 	sum := maphash.Hash{}
 	sum.SetSeed(seed)
 
-	for _, c := range contents {
+	for _, c := range slices.SortedFunc(slices.Values(contents), bytes.Compare) {
 		v.size += len(c)
 		maphash.WriteComparable(&sum, string(c))
 	}
@@ -111,8 +112,8 @@ func (s *Secrets) With(former []*Secrets, public ...string) *Secrets {
 	return with
 }
 
-// Remember returns the supplied former secrets and the current ones of s: the last maxFormer different ones. Those
-// that are so large that they should not stay in memory are left out.
+// Remember returns the supplied former secrets and the current ones of s, at most maxFormer different ones: the first
+// and the last. Those that are so large that they should not stay in memory are left out.
 func (s *Secrets) Remember(former ...*Secrets) []*Secrets {
 	if s == nil || s.current.size > maxKept {
 		return former
@@ -121,7 +122,11 @@ func (s *Secrets) Remember(former ...*Secrets) []*Secrets {
 	rest := slices.DeleteFunc(slices.Clone(former), func(f *Secrets) bool { return f.current.sum == s.current.sum })
 	rest = append(rest, &Secrets{current: s.current})
 
-	return rest[max(0, len(rest)-maxFormer):]
+	if len(rest) > maxFormer {
+		rest = slices.Delete(rest, 1, 2)
+	}
+
+	return rest
 }
 
 // Text returns the text with a placeholder for each secret. Redacted text does not change.

@@ -249,7 +249,7 @@ func TestWith(t *testing.T) {
 
 	var former []*Secrets
 	for _, s := range []*Secrets{
-		newSecrets("forgotten-1"), newSecrets("hunter11"), newSecrets("hunter22"), newSecrets("hunter22"), newSecrets("default-key-1234"), newSecrets("last hunter"),
+		newSecrets("hunter11"), newSecrets("forgotten-1"), newSecrets("hunter22", "a file"), newSecrets("a file", "hunter22"), newSecrets("default-key-1234"), newSecrets("last hunter"),
 		newSecrets(strings.Repeat("too-large", maxKept)),
 	} {
 		former = s.Remember(former...)

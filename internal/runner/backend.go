@@ -52,11 +52,17 @@ func (r *Runner) StatePlace() (StatePlace, error) {
 
 // hasLocks says whether a backend locks states. Most do unless they are told not to.
 func hasLocks(b workdir.Backend) bool {
+	set := func(name string) bool {
+		text, _ := b.Config[name].(string)
+
+		return text != ""
+	}
+
 	switch b.Type {
 	case "http":
-		return b.Config["lock_address"] != nil
+		return set("lock_address")
 	case "s3":
-		return b.Config["dynamodb_table"] != nil || b.Config["use_lockfile"] == true
+		return set("dynamodb_table") || b.Config["use_lockfile"] == true
 	case "", "local", "kubernetes", "azurerm", "gcs", "pg":
 		return true
 	default:

@@ -96,6 +96,7 @@ func TestStateArguments(t *testing.T) {
 		"ReplaceEnv":  {reason: "So would there be of the environment.", change: environment("TF_CLI_ARGS_plan", "-replace a.b"), err: `"-replace" in the environment variable TF_CLI_ARGS_plan`},
 		"Generate":    {reason: "The file does not outlive the directory.", change: func(s *subject) { s.PlanArgs = []string{"-generate-config-out=a.tf"} }, err: `"-generate-config-out" in spec.forProvider.planArgs: the generated file is lost with the directory`},
 		"Help":        {reason: "Nothing would be done.", change: func(s *subject) { s.PlanArgs = []string{"-help"} }, err: `"-help" in spec.forProvider.planArgs: remove it`},
+		"HelpOfPush":  {reason: "It would seem to save a state.", change: environment("TF_CLI_ARGS_state_push", "-help"), err: `"-help" in the environment variable TF_CLI_ARGS_state_push: remove it`},
 		"ExitCode":    {reason: "No change would be noticed.", change: func(s *subject) { s.PlanArgs = []string{"-detailed-exitcode=false"} }, err: `"-detailed-exitcode" in spec.forProvider.planArgs: remove it`},
 		"Deletion":    {reason: "A deletion does not use them.", change: func(s *subject) { s.PlanArgs = []string{"-help"} }, deleted: true},
 		"SetExitCode": {reason: "It is what the provider sets.", change: func(s *subject) { s.PlanArgs = []string{"-detailed-exitcode"} }},

@@ -276,9 +276,10 @@ func (in *Inputs) checkArgs(env []string, deletion bool) error {
 
 	p := in.parameters
 
-	commands := []string{"TF_CLI_ARGS", "TF_CLI_ARGS_init", "TF_CLI_ARGS_plan", "TF_CLI_ARGS_apply"}
+	// Variables of commands that do not run.
+	unused := []string{"TF_CLI_ARGS_destroy"}
 	if deletion {
-		commands = []string{"TF_CLI_ARGS", "TF_CLI_ARGS_init", "TF_CLI_ARGS_destroy"}
+		unused = []string{"TF_CLI_ARGS_plan", "TF_CLI_ARGS_apply"}
 	}
 
 	sources := []source{
@@ -290,7 +291,7 @@ func (in *Inputs) checkArgs(env []string, deletion bool) error {
 
 	for _, kv := range env {
 		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "TF_CLI_ARGS") {
-			sources = append(sources, source{name: "the environment variable " + name, words: environ.Words(value), plans: !deletion && name == "TF_CLI_ARGS_plan", runs: slices.Contains(commands, name)})
+			sources = append(sources, source{name: "the environment variable " + name, words: environ.Words(value), plans: !deletion && name == "TF_CLI_ARGS_plan", runs: !slices.Contains(unused, name)})
 		}
 	}
 

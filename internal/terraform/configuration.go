@@ -93,20 +93,23 @@ func CheckExpression(text string) error {
 	expr, diags := hclsyntax.ParseExpression([]byte(text), "value", hcl.InitialPos)
 
 	if diags.HasErrors() {
-		return fmt.Errorf("%s: %s%s", diags[0].Subject, diags[0].Summary, templateAdvice(tokens, *cmp.Or(diags[0].Subject, &hcl.Range{})))
+		end := hcl.Range{Start: hcl.Pos{Byte: len(text)}}
+
+		return fmt.Errorf("%s: %s%s", diags[0].Subject, diags[0].Summary, templateAdvice(tokens, end, false))
 	}
 
 	if refs := expr.Variables(); len(refs) > 0 {
 		at := refs[0].SourceRange()
 
-		return fmt.Errorf("%s: A value cannot refer to anything%s", at, cmp.Or(templateAdvice(tokens, at), ": text needs quotes"))
+		return fmt.Errorf("%s: A value cannot refer to anything%s", at, cmp.Or(templateAdvice(tokens, at, true), ": text needs quotes"))
 	}
 
 	return nil
 }
 
-// templateAdvice says how to write text that is read as a template, if the supplied range is in one.
-func templateAdvice(tokens hclsyntax.Tokens, at hcl.Range) string {
+// templateAdvice says how to write text that is read as a template, if one begins before the supplied range, and has
+// not ended there if it has to be open.
+func templateAdvice(tokens hclsyntax.Tokens, at hcl.Range, mustBeOpen bool) string {
 	open := 0
 
 	for _, t := range tokens {
@@ -118,7 +121,9 @@ func templateAdvice(tokens hclsyntax.Tokens, at hcl.Range) string {
 		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
 			open++
 		case hclsyntax.TokenTemplateSeqEnd:
-			open--
+			if mustBeOpen {
+				open--
+			}
 		default:
 		}
 	}

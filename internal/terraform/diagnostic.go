@@ -127,7 +127,7 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 }
 
 // output matches the detail of the failure of a provisioner, whose command and output may be long.
-var output = regexp.MustCompile(`^(Error running command ')(.*?)(': (?:exit status|signal:) [^.]*\. Output: )(.*)$`)
+var output = regexp.MustCompile(`^(Error running command ')(.*?)(': [^.]*\. Output: )(.*)$`)
 
 // shortOutput returns the detail with the beginning of the command and the end of the output: that is where the cause is.
 func shortOutput(detail string) string {
@@ -146,9 +146,9 @@ func shortOutput(detail string) string {
 }
 
 // isOfValue says whether the diagnostic is about the value of a variable, of an argument or of the environment, or in a
-// file of variables.
+// file of variables or of a backend.
 func (d Diagnostic) isOfValue() bool {
-	return strings.HasPrefix(d.File, "<value for var.") || strings.HasSuffix(d.File, ".tfvars")
+	return strings.HasPrefix(d.File, "<value for var.") || strings.HasSuffix(d.File, ".tfvars") || strings.HasSuffix(d.File, ".tfbackend")
 }
 
 // preamble introduces the errors of an init.

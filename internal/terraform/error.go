@@ -271,7 +271,7 @@ func MissesParent(err error) bool {
 // that the module reads could not be read.
 func CannotRefresh(err error) bool {
 	return anyError(err, func(e *Error, d Diagnostic) bool {
-		return e.Op == opDestroy && e.began && !e.applies && d.rank() == rankResource && !IsPrevented(err)
+		return e.Op == opDestroy && e.interrupted == nil && e.began && !e.applies && d.rank() == rankResource && !IsPrevented(err)
 	})
 }
 

@@ -95,8 +95,12 @@ type message struct {
 	State   json.RawMessage       `json:"state"`
 }
 
-// stateDump is the message with a state that the CLI could not write.
-const stateDump = "Emergency state dump"
+// stateDump is the message with a state that the CLI could not write, and stateLine how a line with it begins, after its
+// level.
+const (
+	stateDump = "Emergency state dump"
+	stateLine = `"@message":"` + stateDump + `"`
+)
 
 type jsonHook struct {
 	Resource struct {

@@ -231,3 +231,25 @@ func FuzzReport(f *testing.F) {
 		}
 	})
 }
+
+// TestStateDump ensures that a state that the CLI could not write is kept, also if it is longer than any other line.
+func TestStateDump(t *testing.T) {
+	t.Parallel()
+
+	r := newReport(nil)
+	w := &lineWriter{max: 200, longer: stateLine, line: func(line []byte) { r.add(line) }}
+
+	state := `{"resources":"` + strings.Repeat("x", 1000) + `"}`
+	for _, line := range []string{
+		`{"@level":"info","@message":"a (local-exec): Emergency state dump","type":"log","state":{"not":"` + strings.Repeat("x", 1000) + `"}}`,
+		`{"@level":"info","@message":"Emergency state dump","@module":"tofu.ui","type":"log","state":` + state + `}`,
+	} {
+		if _, err := w.Write([]byte(line + "\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if string(r.state) != state {
+		t.Errorf("want the state, got %.100q", r.state)
+	}
+}

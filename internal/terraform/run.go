@@ -106,7 +106,7 @@ func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress f
 	r := newReport(ws.shows(progress))
 
 	log := ws.logger()
-	stdout := &lineWriter{max: maxLine, longer: stateDump, line: func(line []byte) { log(r.add(line)) }}
+	stdout := &lineWriter{max: maxLine, longer: stateLine, line: func(line []byte) { log(r.add(line)) }}
 
 	res, err := c.execute(ctx, ws, cmd, stdout, log)
 
@@ -281,7 +281,7 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 }
 
 func (w *lineWriter) append(p []byte) {
-	if w.drop || len(w.partial)+len(p) > w.limit() {
+	if n := len(w.partial) + len(p); w.drop || n > w.max && n > w.limit(p) {
 		w.drop, w.partial = true, w.partial[:0]
 
 		return
@@ -290,10 +290,12 @@ func (w *lineWriter) append(p []byte) {
 	w.partial = append(w.partial, p...)
 }
 
-func (w *lineWriter) limit() int {
-	const before = 100 // The length of what is before the text of a message.
+// limit returns the length that the current line may have, which goes on with p.
+func (w *lineWriter) limit(p []byte) int {
+	const begin = 100 // Bytes: longer than the text.
 
-	if w.longer != "" && bytes.Contains(w.partial[:min(len(w.partial), before)], []byte(w.longer)) {
+	first := slices.Concat(w.partial[:min(len(w.partial), begin)], p[:min(len(p), begin)])
+	if w.longer != "" && bytes.Contains(first, []byte(w.longer)) {
 		return maxAnswer
 	}
 

@@ -166,7 +166,7 @@ func TestTextOfList(t *testing.T) {
 func TestTemplateInValue(t *testing.T) {
 	t.Parallel()
 
-	for _, text := range []string{`{"password": "pa${hidden}x"}`, `{"resource": "home/${aws:hidden}/*"}`, `{"text": "%{ hidden"}`} {
+	for _, text := range []string{`{"password": "pa${hidden}x"}`, `{"resource": "home/${aws:hidden}/*"}`, `{"text": "%{ hidden"}`, `{"a": "${}"}`, `["a ${1 + } b"]`} {
 		_, err := Render(Declarations{expressions: map[string]bool{"object": true}}, []commonv1beta1.Var{{Key: "object", Value: text}})
 		if err == nil || !strings.HasSuffix(err.Error(), `. ${ and %{ begin a template: write $${ and %%{, or use varmap`) || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%q: want an error with the remedy and without the value, got %v", text, err)

@@ -221,8 +221,10 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 	switch {
 	case isCreated(ws):
 		ready(ws)
-	case isCreationFailed(ws):
+	case isCreationFailed(ws) && workspace.HasBegun(ws):
 		applyFailed(ws)
+	case isCreationFailed(ws):
+		unavailable(ws, planNotApplied)
 	}
 
 	switch ws.GetCondition(xpv2.TypeSynced).Status {
@@ -244,11 +246,11 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 	return nil
 }
 
-// isCreationFailed says whether the first apply has failed after it began.
+// isCreationFailed says whether the first apply has failed. If it has certainly made nothing, the creation has not begun.
 func isCreationFailed(ws workspace.Workspace) bool {
 	return ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonCreating &&
 		ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse &&
-		ws.GetObservation().Plan != nil && workspace.HasBegun(ws)
+		ws.GetObservation().Plan != nil
 }
 
 // explainFailure makes the condition Synced begin with the cause. It records a failure of the managed reconciler.

@@ -40,6 +40,7 @@ func deleting(ws workspace.Workspace) {
 }
 
 const (
+	planNotApplied  = "The plan was not applied: see Synced"
 	lastApplyFailed = "The last apply failed: see Synced"
 	restWaits       = "The last apply failed, and what is left to do waits: see AwaitingApproval, and the Events"
 )
@@ -63,7 +64,7 @@ func neverReady(ws workspace.Workspace) {
 	switch {
 	case ws.GetCondition(xpv2.TypeReady).Status != corev1.ConditionUnknown && !isNotServed(ws):
 	case ws.GetObservation().Plan != nil:
-		unavailable(ws, "The plan was not applied: see Synced")
+		unavailable(ws, planNotApplied)
 	default:
 		unavailable(ws, "Not observed yet: see Synced")
 	}
