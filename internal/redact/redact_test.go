@@ -249,10 +249,14 @@ func TestWith(t *testing.T) {
 
 	var former []*Secrets
 	for _, s := range []*Secrets{
-		newSecrets("hunter11"), newSecrets("forgotten-1"), newSecrets("hunter22", "a file"), newSecrets("a file", "hunter22"), newSecrets("default-key-1234"), newSecrets("last hunter"),
+		newSecrets("hunter11"), newSecrets("forgotten-1"), newSecrets("hunter22"), newSecrets("hunter22"), newSecrets("default-key-1234"), newSecrets("last hunter"),
 		newSecrets(strings.Repeat("too-large", maxKept)),
 	} {
 		former = s.Remember(former...)
+	}
+
+	if n := len(newSecrets("a file", "hunter22").Remember(newSecrets("hunter22", "a file").Remember()...)); n != 1 {
+		t.Errorf("the same ones in another order: want one entry, got %d", n)
 	}
 
 	s := newSecrets("hunter33", "default", "production-1", "default-key", "in production-1").With(former, "production-1")
