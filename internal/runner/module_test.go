@@ -337,8 +337,7 @@ func TestIsModuleEmpty(t *testing.T) {
 			t.Parallel()
 
 			p := newPlace(t)
-			p.answer(t, "plan", planned)
-			p.answer(t, "state", `echo '{"version":4,"lineage":"l","serial":4}'`)
+			p.answerPlanned(t)
 
 			r := p.stubbed(t, firstUID, tc.change...)
 			if err := callPlan(t.Context(), r); err != nil {

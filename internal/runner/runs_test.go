@@ -287,8 +287,7 @@ func TestIgnoredEnv(t *testing.T) {
 			t.Parallel()
 
 			p := newPlace(t)
-			p.answer(t, "plan", planned)
-			p.answer(t, "state", `echo '{"version":4,"lineage":"l","serial":4}'`)
+			p.answerPlanned(t)
 
 			r := p.stubbed(t, firstUID)
 			r.Environ = append(r.Environ, tc.environ...)

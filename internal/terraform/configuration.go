@@ -5,7 +5,6 @@
 package terraform
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -91,48 +90,49 @@ func CheckExpression(text string) error {
 	}
 
 	expr, diags := hclsyntax.ParseExpression([]byte(text), "value", hcl.InitialPos)
-
 	if diags.HasErrors() {
-		end := hcl.Range{Start: hcl.Pos{Byte: len(text)}}
+		advice := ""
+		if slices.ContainsFunc(tokens, beginsTemplate) {
+			advice = writeTemplate
+		}
 
-		return fmt.Errorf("%s: %s%s", diags[0].Subject, diags[0].Summary, templateAdvice(tokens, end, false))
+		return fmt.Errorf("%s: %s%s", diags[0].Subject, diags[0].Summary, advice)
 	}
 
 	if refs := expr.Variables(); len(refs) > 0 {
-		at := refs[0].SourceRange()
+		at, advice := refs[0].SourceRange(), ": text needs quotes"
+		if inTemplate(tokens, at.Start.Byte) {
+			advice = writeTemplate
+		}
 
-		return fmt.Errorf("%s: A value cannot refer to anything%s", at, cmp.Or(templateAdvice(tokens, at, true), ": text needs quotes"))
+		return fmt.Errorf("%s: A value cannot refer to anything%s", at, advice)
 	}
 
 	return nil
 }
 
-// templateAdvice says how to write text that is read as a template, if one begins before the supplied range, and has
-// not ended there if it has to be open.
-func templateAdvice(tokens hclsyntax.Tokens, at hcl.Range, mustBeOpen bool) string {
+// writeTemplate says how to write text that is read as a template.
+const writeTemplate = ". ${ and %{ begin a template: write $${ and %%{, or use varmap"
+
+func beginsTemplate(t hclsyntax.Token) bool {
+	return t.Type == hclsyntax.TokenTemplateInterp || t.Type == hclsyntax.TokenTemplateControl
+}
+
+// inTemplate says whether a template is open at the supplied byte.
+func inTemplate(tokens hclsyntax.Tokens, at int) bool {
 	open := 0
 
 	for _, t := range tokens {
-		if t.Range.Start.Byte > at.Start.Byte {
-			break
-		}
-
-		switch t.Type {
-		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+		switch {
+		case t.Range.Start.Byte > at:
+		case beginsTemplate(t):
 			open++
-		case hclsyntax.TokenTemplateSeqEnd:
-			if mustBeOpen {
-				open--
-			}
-		default:
+		case t.Type == hclsyntax.TokenTemplateSeqEnd:
+			open--
 		}
 	}
 
-	if open <= 0 {
-		return ""
-	}
-
-	return ". ${ and %{ begin a template: write $${ and %%{, or use varmap"
+	return open > 0
 }
 
 // IsEmptyFile says whether a file of a module has nothing but comments. One that cannot be parsed is not empty.

@@ -18,6 +18,58 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
+// TestHalfWay fails in the middle of an apply, in a way that makes the next plan fail, too. The status shows
+// what exists.
+func TestHalfWay(t *testing.T) {
+	t.Parallel()
+
+	const precondition = `
+  precondition {
+    condition     = terraform_data.first.output == "second"
+    error_message = "This is not the second."
+  }
+`
+
+	cases := map[string]struct{ reason, module string }{
+		"Resource": {reason: "The second resource cannot be created.", module: `
+resource "terraform_data" "second" {
+  lifecycle {` + precondition + `}
+}`},
+		"Output": {reason: "An output fails its check.", module: `
+output "second" {
+  value = 2` + precondition + `}`},
+	}
+
+	for cli, use := range map[string]func(t *testing.T) (*cluster, string, string, *instance){"OpenTofu": useOpenTofu, "Terraform": useTerraform} {
+		for name, tc := range cases {
+			t.Run(cli+name, func(t *testing.T) {
+				t.Parallel()
+
+				c, ns, shard, _ := use(t)
+
+				cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "half-way"))
+				ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`
+resource "terraform_data" "first" {
+  input = "first"
+}`+tc.module))
+
+				expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse, "The last apply failed: see Synced")
+				expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonUnavailable)
+				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "This is not the second.")
+
+				if s := ws.GetObservation().State; s == nil || s.Resources != 1 || s.Lineage == "" {
+					t.Errorf("%s\nwant one resource in the status, got %+v", tc.reason, s)
+				}
+
+				expectEvent(t, c, ws, "AppliedChanges", "Failed: 1 added, 0 changed, 0 destroyed: create ")
+
+				c.remove(t, ws)
+				expectGone(t, c, ws)
+			})
+		}
+	}
+}
+
 // TestHalfWayWithoutState fails in the middle of a first apply, in places that have no state before it. The Workspace
 // knows what it has created there: another place is refused, and an older Workspace that creates with the same external
 // name in a place of its own does not keep it from going on.
