@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net/http"
 	"regexp"
-	"strings"
 	"sync"
 	"time"
 
@@ -173,27 +172,4 @@ func missingIn(rsp *http.Response) (right, bool) {
 	}{io.MultiReader(bytes.NewReader(answer), rsp.Body), rsp.Body}
 
 	return rightIn(answer)
-}
-
-// An explainingClient names the right that is missing if an owner reference is refused.
-type explainingClient struct{ client.Client }
-
-func (c explainingClient) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
-	return explainOwnerRefused(c.Client.Create(ctx, o, opts...))
-}
-
-func (c explainingClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
-	return explainOwnerRefused(c.Client.Update(ctx, o, opts...))
-}
-
-func (c explainingClient) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-	return explainOwnerRefused(c.Client.Patch(ctx, o, p, opts...))
-}
-
-func explainOwnerRefused(err error) error {
-	if kerrors.IsForbidden(err) && strings.Contains(err.Error(), ownerRefused) {
-		return errors.Wrap(err, "the provider needs the right to update workspaces/finalizers")
-	}
-
-	return err
 }

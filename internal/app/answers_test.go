@@ -18,11 +18,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
 
@@ -228,24 +226,6 @@ func TestLogMissingRights(t *testing.T) {
 	for _, text := range []string{"A right is missing", `"verb"="get"`, `"resource"="secrets"`, "docs/troubleshooting.md"} {
 		if !strings.Contains(lines[0], text) {
 			t.Errorf("want %q in the log, got %s", text, lines[0])
-		}
-	}
-}
-
-func TestExplainOwnerRefused(t *testing.T) {
-	t.Parallel()
-
-	secrets := schema.GroupResource{Resource: "secrets"}
-	refusal := kerrors.NewForbidden(secrets, "a", errors.New("cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>"))
-	other := kerrors.NewForbidden(secrets, "a", errors.New(`User "x" cannot create resource "secrets"`))
-
-	if err := explainOwnerRefused(errors.Wrap(refusal, "cannot create object")); !kerrors.IsForbidden(err) || !strings.Contains(err.Error(), "update workspaces/finalizers") {
-		t.Errorf("want the missing right, got %v", err)
-	}
-
-	for _, err := range []error{nil, other} {
-		if got := explainOwnerRefused(err); !errors.Is(got, err) {
-			t.Errorf("want %v, got %v", err, got)
 		}
 	}
 }

@@ -138,7 +138,7 @@ func (i *instance) newManager(context.Context) error {
 func newClient(cfg *rest.Config, o client.Options) (client.Client, error) {
 	c, err := client.New(cfg, o)
 
-	return statusclient.NewClient(explainingClient{Client: c}, o.Cache.Reader), err
+	return statusclient.NewClient(c, o.Cache.Reader), err
 }
 
 // newCache returns the cache of the manager, with built-in kinds of Workspace. The cache, which

@@ -62,30 +62,6 @@ func Parse(name string) (ID, error) {
 	return ID{name: name}, nil
 }
 
-// FromLeaseName returns the ID whose Lease has the supplied name, and false if no
-// instance has a Lease of that name.
-func FromLeaseName(name string) (ID, bool) {
-	suffix := strings.TrimPrefix(name, leaseName)
-	index, isRange := strings.CutPrefix(suffix, rangePrefix)
-
-	var (
-		id  ID
-		err error
-	)
-
-	switch {
-	case isRange:
-		id, err = ParseRange(strings.Replace(index, rangeSeparator, "/", 1))
-	case suffix == "-"+catchAllName:
-		id = CatchAll()
-	default:
-		id, err = Parse(strings.TrimPrefix(suffix, "-"))
-	}
-
-	// Other names may have parts that look the same.
-	return id, err == nil && id.LeaseName() == name
-}
-
 // Name of the shard, empty for an instance that serves no named one.
 func (id ID) Name() string { return id.name }
 

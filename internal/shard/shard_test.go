@@ -144,30 +144,7 @@ func TestID(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
-
-			if back, ok := FromLeaseName(got.LeaseName); !ok || back != tc.id {
-				t.Errorf("%s\nFromLeaseName(%q): want %v, got %v, %t", tc.reason, got.LeaseName, tc.id, back, ok)
-			}
 		})
-	}
-}
-
-func TestFromLeaseName(t *testing.T) {
-	t.Parallel()
-
-	for reason, name := range map[string]string{
-		"The Lease of another program has no ID.":        "crossplane-leader-election-provider-aws",
-		"A name with only the same beginning has no ID.": "crossplane-leader-election-provider-terraformer",
-		"No shard has this name.":                        "crossplane-leader-election-provider-terraform-A",
-		"No shard has no name.":                          "crossplane-leader-election-provider-terraform-",
-		"There is no such range.":                        "crossplane-leader-election-provider-terraform.range-3-of-3",
-		"A range has one name.":                          "crossplane-leader-election-provider-terraform.range-01-of-3",
-		"It is no name of a range.":                      "crossplane-leader-election-provider-terraform.range-1/3",
-		"It only ends as the Lease of a range.":          ".range-1-of-3",
-	} {
-		if id, ok := FromLeaseName(name); ok {
-			t.Errorf("%s\nFromLeaseName(%q): want nothing, got %v", reason, name, id)
-		}
 	}
 }
 

@@ -35,7 +35,6 @@ func withShortLease() instanceOption {
 func expectClaimed(t *testing.T, c *cluster, ws workspace.Workspace, lease string) {
 	t.Helper()
 
-	id, _ := shard.FromLeaseName(lease)
 	requested := false
 
 	eventually(t, func() error {
@@ -44,7 +43,7 @@ func expectClaimed(t *testing.T, c *cluster, ws workspace.Workspace, lease strin
 		claim := ptr.Deref(ws.GetOwnership().Claim, commonv1beta1.Claim{})
 		live := claim.Lease != "" && isLive(t, c, claim)
 
-		if live && claim.Instance == id.Instance() {
+		if id, ok := shard.FromInstance(claim.Instance); ok && live && id.LeaseName() == lease {
 			return nil
 		}
 
@@ -54,7 +53,7 @@ func expectClaimed(t *testing.T, c *cluster, ws workspace.Workspace, lease strin
 			c.request(t, ws)
 		}
 
-		return errors.Errorf("claim on Workspace %q: want one of %s, got %+v", ws.GetName(), id, claim)
+		return errors.Errorf("claim on Workspace %q: want one of the instance with the Lease %s, got %+v", ws.GetName(), lease, claim)
 	})
 }
 

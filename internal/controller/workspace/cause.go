@@ -39,6 +39,9 @@ const (
 	secretUncontrolled = "refusing to modify uncontrolled secret of type "
 )
 
+// ownerRefused is the text of the admission plugin OwnerReferencesPermissionEnforcement, which names no right.
+const ownerRefused = "cannot set blockOwnerDeletion"
+
 // Reasons of the Events of the managed reconciler about a step that succeeded.
 const (
 	reasonCreated event.Reason = "CreatedExternalResource"
@@ -76,6 +79,10 @@ func causeOf(ws workspace.Workspace, text string) string {
 
 	if cause, ok := cutStep(text); ok {
 		text = cause
+	}
+
+	if strings.Contains(text, ownerRefused) {
+		return "the provider needs the right to update workspaces/finalizers: " + text
 	}
 
 	if cause, ok := strings.CutPrefix(text, publishing+": "); ok {

@@ -49,6 +49,10 @@ func TestCauseOf(t *testing.T) {
 	}{
 		"Step":    {reason: "The step is not a part of the cause.", text: "connect failed: no Secret", want: "no Secret"},
 		"Another": {reason: "Only a step in front is left out.", text: "delete failed: create failed: x", want: "create failed: x"},
+		"OwnerRefused": {
+			reason: "The right that is missing is named.", text: "connect failed: cannot create object: secrets is forbidden: cannot set blockOwnerDeletion in this case",
+			want: "the provider needs the right to update workspaces/finalizers: cannot create object: secrets is forbidden: cannot set blockOwnerDeletion in this case",
+		},
 		"SecretOfAnother": {
 			reason: "The Secret and the field are named.", text: `cannot create or update connection secret: existing secret is not controlled by UID "1-2"`,
 			want: "cannot create or update connection secret ns/out: it exists and belongs to another object. Choose another name in spec.writeConnectionSecretToRef: each Workspace needs a Secret of its own",
