@@ -218,7 +218,7 @@ func TestGitErrors(t *testing.T) {
 		"Unknown": {
 			reason:  "An invalid address is reported.",
 			address: "hashicorp/consul/aws",
-			want:    `cannot fetch module "hashicorp/consul/aws": it is neither a URL nor an absolute path. To use a module of a registry, call it from an inline module`,
+			want:    `cannot fetch module "hashicorp/consul/aws": it is neither a URL nor an absolute path. For a git repository write git::https://HOST/PATH. To use a module of a registry, call it from an inline module`,
 		},
 		"Module": {
 			reason:  "A module is not an address.",
@@ -227,8 +227,8 @@ func TestGitErrors(t *testing.T) {
 		},
 		"UnknownScheme": {
 			reason:  "The message names an unknown scheme.",
-			address: "gopher://example.org/module",
-			want:    "download not supported for scheme 'gopher'",
+			address: "oci://example.org/module?tag=1.2",
+			want:    `"oci://example.org/module?tag=1.2": download not supported for scheme 'oci'. To use a module of a registry, call it from an inline module`,
 		},
 		"Nothing": {
 			reason:  "No address is none.",

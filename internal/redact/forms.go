@@ -52,8 +52,13 @@ var (
 	// escapedSign matches an escaped template sign of HCL.
 	escapedSign = regexp.MustCompile(`([$%])[$%]\{`)
 
-	// userinfo matches the password in a URL, and a token in the place of the user. Names of users are shorter.
-	userinfo = regexp.MustCompile(`//(?:([^/\s:@]{20,})|[^/\s:@]*)(?::([^@\s]*))?@`)
+	// userinfo matches the password in a URL, also of a proxy without a scheme, and a token in the place of the user.
+	// Names of users are shorter.
+	userinfo = regexp.MustCompile(`//(?:([^/\s:@]{20,})|[^/\s:@]*)(?::([^@\s]*))?@|^[^/\s:@]+:([^/@\s][^@\s]*)@`)
+
+	// unescapedEnd matches characters that end the host of a URL. Programs show what is before and after them if a password has
+	// them as they are.
+	unescapedEnd = regexp.MustCompile(`[/?#]`)
 )
 
 // learn adds the forms of all contents.
@@ -132,11 +137,7 @@ func (v *values) content(text string) {
 
 		for _, m := range userinfo.FindAllStringSubmatch(line, -1) {
 			for _, secret := range m[1:] {
-				v.secret(secret)
-
-				if unescaped, err := url.PathUnescape(secret); err == nil {
-					v.secret(unescaped)
-				}
+				v.password(secret)
 			}
 		}
 	}
@@ -148,6 +149,20 @@ func (v *values) content(text string) {
 		for _, word := range keyword.FindAllString(quoted.ReplaceAllString(text, ""), -1) {
 			v.secret(word)
 		}
+	}
+}
+
+// password adds the password in a URL, or a token in the place of the user.
+func (v *values) password(text string) {
+	v.secret(text)
+
+	if unescaped, err := url.PathUnescape(text); err == nil {
+		v.secret(unescaped)
+	}
+
+	for _, piece := range unescapedEnd.Split(text, -1) {
+		v.secret(piece)
+		v.secret(":" + piece)
 	}
 }
 

@@ -56,6 +56,12 @@ func TestText(t *testing.T) {
 			text:     "ghp_abcdefghijklmnopqrstuvwx is refused by example.org for git",
 			want:     "(sensitive) is refused by example.org for git",
 		},
+		"CutPassword": {
+			reason:   "A program that parses a URL takes the sign # or / in a password for its end.",
+			contents: []string{"postgres://tf:hunter22#X9abcd@db.example.org/tf\n", "user:secret/of1234@proxy.example.org:80\n"},
+			text:     `parse "postgres://tf:hunter22": invalid port ":hunter22" after host, X9abcd, Unsupported proxy syntax in 'user:secret', invalid port ":secret" of1234`,
+			want:     `parse "postgres://tf(sensitive)": invalid port "(sensitive)" after host, (sensitive), Unsupported proxy syntax in 'user(sensitive)', invalid port "(sensitive)" (sensitive)`,
+		},
 		"TemplateSign": {
 			reason:   "A template sign is escaped in HCL, also in a heredoc.",
 			contents: []string{"password = \"open$${sesame}gate\"\ntext = <<E\nhunter%%{ two }\nE\n"},

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -103,7 +104,7 @@ func (r *Runner) explainInit(err error) error {
 		return errors.Errorf("%w: the state of the Workspace is in the directory %s, because there was no backend. Remove the backend again. Or copy the state to it, and move terraform.tfstate and terraform.tfstate.d out of that directory", err, r.run.Dir)
 	case terraform.LacksBackendFields(err):
 		return errors.Errorf("%w: set it in the backend block, or in spec.backendFile of the ProviderConfig", err)
-	case !terraform.CannotReadStateInInit(err) || terraform.IsLocked(err):
+	case !terraform.CannotReadStateInInit(err) || terraform.IsLocked(err) || terraform.HasInvalidHeader(err):
 		return err
 	case b.Suffix != "" && !b.fits(terraform.DefaultWorkspace):
 		return errors.Errorf("cannot use the secret_suffix %.100q of the kubernetes backend: it takes %s", b.Suffix, kubernetesNames)
@@ -203,13 +204,22 @@ func (r *Runner) withInit(ctx context.Context, run func() error) error {
 // subdirectory matches the part of an address of a module that selects a directory, unless it is a pattern.
 var subdirectory = regexp.MustCompile(`[^:/]//([^?*\[]+)(?:\?|$)`)
 
-// explainModule adds the remedy to the error of a run whose inline module is something else, or that misses a
-// file or a directory above the module, such as "../common", if only a directory of what was downloaded is the module.
+// explainModule adds the remedy to the error of a run whose inline module is something else or calls a directory, that misses a
+// file or a directory above the module, such as "../common", if only a directory of what was downloaded is the module, or
+// whose credentials end with a line break.
 func (r *Runner) explainModule(err error) error {
 	p := r.Inputs.parameters
 
+	if names := r.Inputs.endingWithLine(); terraform.HasInvalidHeader(err) && len(names) > 0 {
+		return errors.Errorf("%w (spec.forProvider.env %s ends with a line break: remove it from the value)", err, strings.Join(names, ", "))
+	}
+
 	if mistaken := module.Mistaken(p); err != nil && mistaken != "" {
 		return errors.Errorf("%w (%s)", err, mistaken)
+	}
+
+	if p.Source == commonv1beta1.ModuleSourceInline && terraform.MissesModule(err) {
+		return errors.Errorf("%w (an inline module is one file: call a module of a repository or a registry, or put it into a repository and set spec.forProvider.source to Remote)", err)
 	}
 
 	m := subdirectory.FindStringSubmatch(p.Module)

@@ -162,6 +162,17 @@ func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets []
 	return secrets, nil
 }
 
+// endingWithLine returns the names of the environment variables whose values end with a line break. Tools add one to Secrets.
+func (in *Inputs) endingWithLine() (names []string) {
+	for _, kv := range in.env {
+		if name, value, _ := strings.Cut(kv, "="); strings.HasSuffix(value, "\n") {
+			names = append(names, name)
+		}
+	}
+
+	return names
+}
+
 // secretArguments returns what the CLI and the programs that it starts may print of arguments: one of them, or the value
 // of -var=NAME=VALUE.
 func secretArguments(text string) (secrets [][]byte) {

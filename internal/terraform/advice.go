@@ -20,6 +20,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		regexp.MustCompile(`The given value is not suitable for var\.(\S+) declared at \S+: (.*[^.])\.?$`),
 		`The value of $1 is not suitable: $2. Correct $1 in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_$1`,
 	},
+	{regexp.MustCompile(`Unsuitable value for var\.\S+ set using the (TF_VAR_\S+) environment variable: `), "The value of spec.forProvider.env $1 is not suitable, or ends with a line break: "},
 	{regexp.MustCompile(`but has an invalid error message as described in the other accompanying messages`), "and its error_message cannot be shown, for example because it refers to a sensitive value"},
 	{regexp.MustCompile(`To proceed, either choose another supported \S+ version or update this version constraint\. Version constraints are normally set .*$`), "Update this version constraint, or choose another version in spec.forProvider.cli"},
 	{regexp.MustCompile(`(Blocks of type "(?:removed|ephemeral|encryption)" are not expected here)\.(?: Did you mean "[^"]*"\?)?`), "$1: other versions or products have them, and spec.forProvider.cli chooses one"},
@@ -84,8 +85,27 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`://(?:[^/\s"'@]+:[^/\s"'@]+|[^/\s"'@:]{20,})@`), "://"},
 	// The local port of a connection: with another one each time, the text is another one, and each try is an Event of its own.
 	{regexp.MustCompile(`((?:read|write) (?:tcp|udp) \S*[0-9\]]):[0-9]{4,5}->`), "$1->"},
+	// The same for what is new in each answer of a cloud.
+	{regexp.MustCompile(`(?:,? ?\b(?:RequestID|HostID|request id|host id|Trace ID|Correlation ID): ?[A-Za-z0-9+/=_-]+)+(?: Timestamp: [0-9-]+[ T][0-9:.]+Z?)?`), ""},
+	{
+		regexp.MustCompile(`invalid port ("[^"]*") after host`),
+		"invalid port $1 after host: if it is the password, write the signs # / ? @ : in it as %23, %2F, %3F, %40, %3A",
+	},
+	{
+		regexp.MustCompile(`no configuration has been provided, try setting KUBERNETES_MASTER environment variable`),
+		"no configuration has been provided: set in_cluster_config = true in the kubernetes backend, or config_path with a file in spec.credentials of the ProviderConfig",
+	},
+	{
+		regexp.MustCompile(`please ensure you have installed Azure CLI version \S+ or newer\. Error parsing json result from the Azure CLI: `),
+		"no credentials are set: " + withoutAzureCLI + ". ",
+	},
+	{regexp.MustCompile(`No valid azure auth methods found`), "$0: " + withoutAzureCLI},
+	{regexp.MustCompile(`Please see above warnings for details about what each auth method needs to properly work\.`), "What each method needs follows."},
 	{regexp.MustCompile(` For example: ` + eitherCLI + ` plan -generate-config-out=\S+`), ""},
 }
+
+// withoutAzureCLI is how a backend signs in where there is no Azure CLI, as in the image.
+const withoutAzureCLI = "set ARM_CLIENT_ID, ARM_TENANT_ID and ARM_CLIENT_SECRET in env, or the fields of a workload identity"
 
 const eitherCLI = `(?:terraform|tofu)`
 

@@ -23,6 +23,34 @@ func TestAdvice(t *testing.T) {
 			cli:  "The given value is not suitable for var.replicas declared at main.tf:4,1-20: a number is required.",
 			here: "The value of replicas is not suitable: a number is required. Correct replicas in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_replicas",
 		},
+		"ValueOfEnv": {
+			cli:  "Unsuitable value for var.v set using the TF_VAR_v environment variable: a number is required.",
+			here: "The value of spec.forProvider.env TF_VAR_v is not suitable, or ends with a line break: a number is required.",
+		},
+		"RequestID": {
+			cli:  "operation error S3: ListObjectsV2, https response error StatusCode: 403, RequestID: ED53A1, HostID: aGE/b+c==, api error InvalidAccessKeyId: The key does not exist.",
+			here: "operation error S3: ListObjectsV2, https response error StatusCode: 403, api error InvalidAccessKeyId: The key does not exist.",
+		},
+		"RequestIDOfTerraform": {
+			cli:  "InvalidAccessKeyId: The key does not exist.\n\tstatus code: 403, request id: CFA8, host id: aGE/b+c==",
+			here: "InvalidAccessKeyId: The key does not exist. status code: 403",
+		},
+		"TraceID": {
+			cli:  "AADSTS7000215: Invalid client secret provided. Trace ID: 5b6c-00 Correlation ID: 7d8e-11 Timestamp: 2026-11-28 10:00:00Z",
+			here: "AADSTS7000215: Invalid client secret provided.",
+		},
+		"Password": {
+			cli:  `parse "postgres://tf:x": invalid port ":x" after host`,
+			here: `parse "postgres://tf:x": invalid port ":x" after host: if it is the password, write the signs # / ? @ : in it as %23, %2F, %3F, %40, %3A`,
+		},
+		"Azure": {
+			cli:  `Error building ARM Config: please ensure you have installed Azure CLI version 2.0.79 or newer. Error parsing json result from the Azure CLI: launching Azure CLI: exec: "az": executable file not found in $PATH.`,
+			here: `Error building ARM Config: no credentials are set: set ARM_CLIENT_ID, ARM_TENANT_ID and ARM_CLIENT_SECRET in env, or the fields of a workload identity. launching Azure CLI: exec: "az": executable file not found in $PATH.`,
+		},
+		"InCluster": {
+			cli:  "invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable",
+			here: "invalid configuration: no configuration has been provided: set in_cluster_config = true in the kubernetes backend, or config_path with a file in spec.credentials of the ProviderConfig",
+		},
 		"Condition": {
 			cli:  "This check failed, but has an invalid error message as described in the other accompanying messages.",
 			here: "This check failed, and its error_message cannot be shown, for example because it refers to a sensitive value.",

@@ -103,7 +103,10 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 		d.Summary = cycle + strings.Join(slices.Sorted(slices.Values(strings.Split(objects, ", "))), ", ")
 	}
 
-	if d.isOfValue() && strings.HasSuffix(d.Detail, "Variables may not be used here.") {
+	switch noVariables := strings.HasSuffix(d.Detail, "Variables may not be used here."); {
+	case noVariables && strings.HasSuffix(d.File, ".tfbackend"):
+		d.Detail = strings.TrimSuffix(d.Detail, ".") + ": write the value itself, in quotes. Each Workspace has a state of its own there, and OpenTofu takes variables."
+	case noVariables && d.isOfValue():
 		d.Detail = strings.TrimSuffix(d.Detail, ".") + ": text without quotes is read as one, and so is ${...} in text, for which write $${."
 	}
 
@@ -151,11 +154,16 @@ func (d Diagnostic) isOfValue() bool {
 	return strings.HasPrefix(d.File, "<value for var.") || strings.HasSuffix(d.File, ".tfvars") || strings.HasSuffix(d.File, ".tfbackend")
 }
 
+// concludes says whether the other diagnostics are about ways of which one would do.
+func (d Diagnostic) concludes() bool {
+	return strings.HasPrefix(d.Summary, "No valid azure auth methods found")
+}
+
 // preamble introduces the errors of an init.
 var preamble = regexp.MustCompile(`^(Terraform|OpenTofu) encountered problems during initiali[sz]ation`)
 
 // errorsOf returns the diagnostics of a run, each once, in a stable order: the CLI processes objects
-// in any order. Diagnostics without an object come last, in the order of the run.
+// in any order. Diagnostics without an object come last, in the order of the run, after their conclusion.
 func errorsOf(diagnostics []Diagnostic) []Diagnostic {
 	var ds []Diagnostic
 	for _, d := range diagnostics {
@@ -169,10 +177,10 @@ func errorsOf(diagnostics []Diagnostic) []Diagnostic {
 	return ds
 }
 
-// byObject orders diagnostics by the object that they are about. Those without one are equal.
+// byObject orders diagnostics by the object that they are about. Those without one are equal, except for their conclusion.
 func byObject(a, b Diagnostic) int {
 	if a.rank() == rankNothing && b.rank() == rankNothing {
-		return 0
+		return before(a.concludes(), b.concludes())
 	}
 
 	return cmp.Or(

@@ -171,8 +171,12 @@ func TestErrorsOf(t *testing.T) {
 		"Lines":     {reason: "the configuration is ordered by line", in: []Diagnostic{second, first}, want: []Diagnostic{first, second}},
 		"Kinds":     {reason: "resources come first, then the configuration", in: []Diagnostic{halted, first, a}, want: []Diagnostic{a, first, halted}},
 		"Others":    {reason: "the rest stays in order", in: []Diagnostic{stopping, halted}, want: []Diagnostic{stopping, halted}},
-		"Once":      {reason: "each comes once", in: []Diagnostic{halted, a, halted, a}, want: []Diagnostic{a, halted}},
-		"Preamble":  {reason: "an introduction adds nothing", in: []Diagnostic{intro, first}, want: []Diagnostic{first}},
+		"Conclusion": {
+			reason: "what the others explain comes first", in: []Diagnostic{stopping, halted, {Summary: "No valid azure auth methods found: x"}},
+			want: []Diagnostic{{Summary: "No valid azure auth methods found: x"}, stopping, halted},
+		},
+		"Once":     {reason: "each comes once", in: []Diagnostic{halted, a, halted, a}, want: []Diagnostic{a, halted}},
+		"Preamble": {reason: "an introduction adds nothing", in: []Diagnostic{intro, first}, want: []Diagnostic{first}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

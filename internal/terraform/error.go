@@ -126,15 +126,18 @@ func describe(ds []Diagnostic, others int) string {
 	return Truncate(strings.Join(named, "; "), maxMessage-len(more)) + more
 }
 
-// logLine matches the lines that the CLI writes to stderr because of TF_LOG.
-var logLine = regexp.MustCompile(`^\d{4}-\d\d-\d\dT`)
+// logLine matches the lines that the CLI writes to stderr because of TF_LOG. Lines that continue one are indented.
+var logLine = regexp.MustCompile(`^(?:\d{4}-\d\d-\d\dT|\{"@level")`)
 
 // lastLines returns the last lines of text that are not empty, as one line.
 func lastLines(text string) string {
 	var lines []string
 
+	inLog := false
+
 	for line := range strings.Lines(text) {
-		if line = oneLine(line); line != "" && !logLine.MatchString(line) {
+		inLog = logLine.MatchString(line) || inLog && strings.HasPrefix(line, " ")
+		if line = oneLine(line); line != "" && !inLog {
 			lines = append(lines, line)
 		}
 	}
@@ -259,12 +262,24 @@ func CannotReadStateInInit(err error) bool {
 	return strings.Contains(said, "Error loading state") || strings.Contains(said, "Error refreshing state")
 }
 
+// HasInvalidHeader reports whether a value of the configuration cannot be part of a request: it has a line break, for example.
+func HasInvalidHeader(err error) bool {
+	e := &Error{}
+
+	return errors.As(err, &e) && strings.Contains(e.Error(), "invalid header field value")
+}
+
 // missesParent matches the texts of the CLIs about a missing directory or file in the parent directory.
 var missesParent = regexp.MustCompile(`lstat \.\./[^:]*: no such file or directory|no file exists at "?(?:\./)?\.\./`)
 
 // MissesParent reports whether err says that a module or a file in the parent directory of the module is missing.
 func MissesParent(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return missesParent.MatchString(oneLine(d.Detail)) })
+}
+
+// MissesModule reports whether a directory that the module calls is missing.
+func MissesModule(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Unreadable module directory") })
 }
 
 // CannotRefresh reports whether a destroy failed before it changed anything, because something that is in the state or

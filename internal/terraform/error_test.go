@@ -116,6 +116,11 @@ func TestErrorMessage(t *testing.T) {
 			res:    result{code: 1, stderr: "1\n2\n3\n4\n5\n2026-11-21T10:50:09.123Z [DEBUG] x\n\n  6\n"},
 			want:   "2 3 4 5 6",
 		},
+		"LogInJSON": {
+			reason: "a log may be JSON, and an entry may have several lines",
+			res:    result{code: 1, stderr: "{\"@level\":\"debug\"}\n2026-11-21T10:50:09.123Z [TRACE] statemgr:\n  - read initial snapshot\nboom\n"},
+			want:   "boom",
+		},
 		"AdviceInLines": {
 			reason: "Terraform reports a state pull that fails in lines, with advice",
 			res:    result{code: 1, stderr: "Error loading the state: EOF\n\nPlease ensure that your Terraform state exists and that you've\nconfigured it properly. You can use the \"-state\" flag to point\nTerraform at another state file.\n"},

@@ -134,6 +134,24 @@ func TestInitWithoutBackend(t *testing.T) {
 	})
 }
 
+// TestVariableInBackendFile ensures that the refusal does not advise to escape the variable: all would get one state then.
+func TestVariableInBackendFile(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{
+			"main.tf":     "variable \"v\" { default = \"x\" }\nterraform {\n  backend \"local\" {}\n}\n",
+			"a.tfbackend": "path = \"${var.v}/state\"\n",
+		})
+		err := c.Init(t.Context(), ws, InitOptions{BackendConfigFile: "a.tfbackend"})
+
+		switch {
+		case c.Product == OpenTofu && err != nil:
+			t.Error(err)
+		case c.Product == Terraform && (err == nil || !strings.Contains(err.Error(), "Variables may not be used here: write the value itself, in quotes.")):
+			t.Errorf("want the remedy, got %v", err)
+		}
+	})
+}
+
 func TestInitForgetsTheSelection(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
 		ws := newWorkspace(t, map[string]string{

@@ -55,6 +55,27 @@ func TestMisuse(t *testing.T) {
 			reason: "The backend needs a value.", module: resource, config: configSpec{Configuration: new("terraform {\n  backend \"consul\" {}\n}\n")},
 			synced: `"path": required field is not set: set it in the backend block, or in spec.backendFile of the ProviderConfig`,
 		},
+		"BackendOutside": {
+			reason: "The backend uses neither the credentials of the pod nor a file.", module: resource,
+			config: configSpec{Configuration: new("terraform {\n  backend \"kubernetes\" {\n    secret_suffix = \"a\"\n  }\n}\n")},
+			env:    []commonv1beta1.EnvVar{{Name: "KUBE_CONFIG_PATH"}},
+			synced: "no configuration has been provided: set in_cluster_config = true in the kubernetes backend, or config_path with a file in spec.credentials of the ProviderConfig",
+		},
+		"Azure": {
+			reason: "There are no credentials.", module: resource,
+			config: configSpec{Configuration: new("terraform {\n  backend \"azurerm\" {\n    resource_group_name = \"a\"\n    storage_account_name = \"abc\"\n    container_name = \"abc\"\n    key = \"a\"\n  }\n}\n")},
+			synced: ": set ARM_CLIENT_ID, ARM_TENANT_ID and ARM_CLIENT_SECRET in env, or the fields of a workload identity",
+		},
+		"LineBreak": {
+			reason: "Tools add a line break to the values of Secrets.", module: resource,
+			config: configSpec{Configuration: new("terraform {\n  backend \"s3\" {\n    bucket = \"a\"\n    key = \"a\"\n    region = \"us-east-1\"\n    skip_credentials_validation = true\n  }\n}\n")},
+			env:    []commonv1beta1.EnvVar{{Name: "AWS_ACCESS_KEY_ID", Value: "a"}, {Name: "AWS_SECRET_ACCESS_KEY", Value: "b"}, {Name: "AWS_SESSION_TOKEN", Value: "c\n"}},
+			synced: "(spec.forProvider.env AWS_SESSION_TOKEN ends with a line break: remove it from the value)",
+		},
+		"LocalModule": {
+			reason: "An inline module has no directories.", module: "module \"db\" { source = \"./modules/rds\" }\n",
+			synced: "(an inline module is one file: call a module of a repository or a registry, or put it into a repository and set spec.forProvider.source to Remote)",
+		},
 		"CLIConfig": {
 			reason: "The CLI ignores a file that it cannot parse.", module: resource, rc: "plugin_cache_dir = a/b\n",
 			warning: `CLI configuration: Error parsing spec.credentials of the ProviderConfig, filename ".terraformrc": `,

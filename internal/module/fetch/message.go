@@ -176,7 +176,7 @@ func redactQuery(query string) string {
 		switch {
 		case !ok:
 			params[i] = "redacted"
-		case !slices.Contains([]string{"archive", "checksum", "depth", "filename", "ref", "region", "rev", "version"}, name),
+		case !slices.Contains([]string{"archive", "checksum", "depth", "filename", "ref", "region", "rev", "tag", "version"}, name),
 			isAddress(value):
 			params[i] = name + "=" + "redacted"
 		}

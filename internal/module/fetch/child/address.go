@@ -61,6 +61,10 @@ func getAddress(ctx context.Context, r fetch.Request, dst string) (fetch.Result,
 		dst, err = "", nil
 	}
 
+	if err != nil && strings.Contains(err.Error(), "download not supported for scheme") {
+		err = fmt.Errorf("%w. %s", err, callRegistry)
+	}
+
 	if err != nil && origin.page {
 		err = fmt.Errorf("%w: the server has sent a web page, perhaps because it asks for credentials", err)
 	}
@@ -75,6 +79,9 @@ func detectors() []getter.Detector {
 
 	return append(getter.Detectors[:last:last], &pathDetector{})
 }
+
+// callRegistry is how a module is used that go-getter cannot fetch.
+const callRegistry = "To use a module of a registry, call it from an inline module"
 
 // A pathDetector accepts everything as a path.
 type pathDetector struct {
@@ -93,7 +100,7 @@ func (d *pathDetector) Detect(src, pwd string) (string, bool, error) {
 	}
 
 	if src != "" && !filepath.IsAbs(src) {
-		return "", true, errors.New("it is neither a URL nor an absolute path. To use a module of a registry, call it from an inline module")
+		return "", true, errors.New("it is neither a URL nor an absolute path. For a git repository write git::https://HOST/PATH. " + callRegistry)
 	}
 
 	return d.FileDetector.Detect(src, pwd)
