@@ -128,6 +128,10 @@ func (f *fixture) expect(t *testing.T, reason string, want ...string) {
 	got := []string{}
 
 	for _, e := range entries {
+		if e.Name() == ".records" {
+			continue
+		}
+
 		if _, err := os.Stat(filepath.Join(f.root.Path(), e.Name(), "terraform.tfstate")); err != nil {
 			t.Error(err)
 		}
@@ -139,6 +143,13 @@ func (f *fixture) expect(t *testing.T, reason string, want ...string) {
 
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s\ndirectories: -want, +got:\n%s", reason, diff)
+	}
+
+	records, _ := os.ReadDir(filepath.Join(f.root.Path(), ".records")) // Nothing else may be recorded.
+	for _, e := range records {
+		if !slices.Contains(got, e.Name()) {
+			t.Errorf("%s\nwant no records about %s", reason, e.Name())
+		}
 	}
 }
 

@@ -28,7 +28,16 @@ import (
 )
 
 // planFile is a file with secrets.
-const planFile = ".crossplane.tfplan"
+const planFile = "run.tfplan"
+
+// pathOf returns the path of a file in the directory of a Workspace, or of the plan among its records.
+func pathOf(dir *workdir.Dir, name string) string {
+	if name == planFile {
+		return filepath.Join(dir.Records(), name)
+	}
+
+	return filepath.Join(dir.Path(), name)
+}
 
 // leave files in the directory of a Workspace like an instance that was killed.
 func leave(t *testing.T, root *workdir.Root, uid string) *workdir.Dir {
@@ -51,7 +60,7 @@ func leave(t *testing.T, root *workdir.Root, uid string) *workdir.Dir {
 	}
 
 	for _, name := range []string{planFile, "terraform.tfstate", ".terraform/terraform.tfstate"} {
-		if err := os.WriteFile(filepath.Join(dir.Path(), name), []byte(`{"backend": {"config": "sesame"}}`), 0o600); err != nil {
+		if err := os.WriteFile(pathOf(dir, name), []byte(`{"backend": {"config": "sesame"}}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,7 +75,7 @@ func expectLeft(t *testing.T, dir *workdir.Dir, reason string, want ...string) {
 	have := []string{}
 
 	for _, name := range []string{"main.tf", "sub/credential", planFile, "terraform.tfstate", ".terraform/terraform.tfstate"} {
-		if _, err := os.Lstat(filepath.Join(dir.Path(), name)); err == nil {
+		if _, err := os.Lstat(pathOf(dir, name)); err == nil {
 			have = append(have, name)
 		}
 	}
@@ -177,7 +186,7 @@ func TestSecretCleanerElsewhere(t *testing.T) {
 	dir := leave(t, root, "0a0f3a2a-7f0e-4a52-9d56-6b5e2a4f0a01")
 	record := `{"host": "other", "nonce": "a", "longest": 1200000000000}`
 
-	if err := os.WriteFile(filepath.Join(dir.Path(), ".crossplane-use"), []byte(record), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir.Records(), "use"), []byte(record), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
@@ -327,7 +336,7 @@ func TestMovedAway(t *testing.T) {
 			}
 
 			last := time.Now().Add(-tc.last)
-			if err := os.Chtimes(dir.Path(), last, last); err != nil {
+			if err := os.Chtimes(dir.Records(), last, last); err != nil {
 				t.Fatal(err)
 			}
 

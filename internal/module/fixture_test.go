@@ -121,7 +121,7 @@ func (p *place) identity(t *testing.T, name string) os.FileInfo {
 func content(t *testing.T, dir string) files {
 	t.Helper()
 
-	return filesystem.Read(t, dir, ".git", ".crossplane.json")
+	return filesystem.Read(t, dir, ".git", "manifest.json")
 }
 
 // tarball returns the files as a .tar.

@@ -79,7 +79,7 @@ func TestGitCredentials(t *testing.T) {
 			reason: "Wrong credentials are not shown.",
 			repo:   "private",
 			creds:  "http://me:wr0ng-s3cr3t@" + s.host(),
-			want:   "fatal: Authentication failed for '" + s.url + "/private/'",
+			want:   "fatal: Authentication failed for '" + s.url + "/private/': correct the entry for this host in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address",
 		},
 		"WrongAddress": {
 			reason: "Nor are those in the address.",

@@ -60,7 +60,7 @@ func TestApply(t *testing.T) {
 		},
 		"Arguments": {
 			reason: "A saved plan has its variables already.", change: []func(*subject){variables, func(s *subject) { s.ApplyArgs = []string{"-parallelism=2"} }}, states: []string{state}, applies: []string{outputs},
-			ran: []string{"apply -json -input=false -parallelism=2 DIR/.crossplane.tfplan"},
+			ran: []string{"apply -json -input=false -parallelism=2 RECORDS/run.tfplan"},
 		},
 		"ArgumentsOfPlan": {
 			reason: "The plan leaves something out. The apply does not.", change: []func(*subject){variables, func(s *subject) { s.PlanArgs = []string{"-target=a"} }}, states: []string{state}, applies: []string{outputs},

@@ -124,14 +124,14 @@ func TestArguments(t *testing.T) {
 				only := func(takes bool) string { return map[bool]string{true: w.files}[takes] }
 				inState := only(takes.state && !w.notInState)
 
-				applyRun := join(apply, only(takes.savedPlan), w.applyArgs, "DIR/.crossplane.tfplan")
+				applyRun := join(apply, only(takes.savedPlan), w.applyArgs, "RECORDS/run.tfplan")
 				if w.ownPlan {
 					applyRun = join(apply, w.files, w.applyArgs, "-auto-approve")
 				}
 
 				want := []string{
 					join(initRun, w.files),
-					join(plan, w.files, w.planArgs, "-out=DIR/.crossplane.tfplan"),
+					join(plan, w.files, w.planArgs, "-out=RECORDS/run.tfplan"),
 					join(pullRun, inState),
 					applyRun,
 					join("destroy -json -auto-approve -input=false", w.files, w.destroyArgs),

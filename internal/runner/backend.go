@@ -28,6 +28,7 @@ type StatePlace struct {
 	OnDisk    bool // Not in a remote backend.
 	InWorkdir bool // In the directory of the Workspace, which no other Workspace uses.
 	Locked    bool // An apply certainly locks it.
+	HTTP      bool // A server of people answers for it, perhaps with 404 to a token without the right to read it.
 }
 
 // StatePlace returns where the state is, according to the record of init. The text of the
@@ -47,6 +48,7 @@ func (r *Runner) StatePlace() (StatePlace, error) {
 	return StatePlace{
 		OnDisk: onDisk, InWorkdir: onDisk && record.Config["path"] == nil && record.Config["workspace_dir"] == nil,
 		Locked: hasLocks(record) && !slices.ContainsFunc(slices.Concat(r.Inputs.parameters.ApplyArgs, environ.Args(r.run.Env, "apply")), isLockOption),
+		HTTP:   record.Type == "http",
 	}, nil
 }
 

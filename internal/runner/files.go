@@ -33,9 +33,10 @@ const (
 	// use it.
 	unsavedDir   = ".crossplane-unsaved"
 	overrideFile = "crossplane-provider-terraform_override.tf"
-
-	planFile = ".crossplane.tfplan"
 )
+
+// planFile is among the records: a module that hashes its own directory would find another one when the plan is applied.
+const planFile = "run.tfplan"
 
 // secretsIn returns what is secret in a file of credentials: everything, except for the block of a CLI configuration
 // that says where providers come from. Messages name its paths, addresses and providers, and people have to

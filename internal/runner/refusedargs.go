@@ -20,28 +20,28 @@ func (in *Inputs) checkArgs(env []string, deletion bool) error {
 	type source struct {
 		name  string
 		words []string
-		plans bool
+		plans bool // A plan has the arguments, or an apply.
 		runs  bool // A command that runs has the arguments.
 	}
 
 	p := in.parameters
 
 	// Variables of commands that do not run.
-	unused := []string{"TF_CLI_ARGS_destroy"}
+	ofPlans, unused := []string{"TF_CLI_ARGS_plan", "TF_CLI_ARGS_apply"}, []string{"TF_CLI_ARGS_destroy"}
 	if deletion {
-		unused = []string{"TF_CLI_ARGS_plan", "TF_CLI_ARGS_apply"}
+		unused = ofPlans
 	}
 
 	sources := []source{
 		{name: "spec.forProvider.initArgs", words: p.InitArgs, runs: true},
 		{name: "spec.forProvider.planArgs", words: p.PlanArgs, plans: !deletion, runs: !deletion},
-		{name: "spec.forProvider.applyArgs", words: p.ApplyArgs, runs: !deletion},
+		{name: "spec.forProvider.applyArgs", words: p.ApplyArgs, plans: !deletion, runs: !deletion},
 		{name: "spec.forProvider.destroyArgs", words: p.DestroyArgs, runs: deletion},
 	}
 
 	for _, kv := range env {
 		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "TF_CLI_ARGS") {
-			sources = append(sources, source{name: "the environment variable " + name, words: environ.Words(value), plans: !deletion && name == "TF_CLI_ARGS_plan", runs: !slices.Contains(unused, name)})
+			sources = append(sources, source{name: "the environment variable " + name, words: environ.Words(value), plans: !deletion && slices.Contains(ofPlans, name), runs: !slices.Contains(unused, name)})
 		}
 	}
 
@@ -90,7 +90,7 @@ func idleArg(word string) (name, remedy string) {
 
 // refusedArg returns the name of an argument, and what to do instead if a command with it would write or remove a
 // state without a check whose it is. The provider checks only the owner of the state in the backend, after init.
-// A command that plans must not make changes without end, either.
+// A command that plans must not make changes without end, either: an apply makes its own plan with such an argument.
 func refusedArg(word string, plans bool) (name, remedy string) {
 	// No backup is harmless.
 	if !strings.HasPrefix(word, "-") || word == "-backup=-" {
@@ -115,7 +115,7 @@ func refusedArg(word string, plans bool) (name, remedy string) {
 		}
 	case "replace":
 		if plans {
-			return name, "each poll would plan to replace the resource again. To replace it once, change a value in its lifecycle.replace_triggered_by"
+			return name, "each poll, or each later change, would replace the resource again. To replace it once, change a value in its lifecycle.replace_triggered_by"
 		}
 	}
 

@@ -217,7 +217,7 @@ func RemoveSecrets(dir *workdir.Dir) error {
 	}
 
 	return errors.Join(
-		remove(planFile, "plan"), // A run can leave anything in its place, such as a directory.
+		errors.Wrap(os.RemoveAll(filepath.Join(dir.Records(), planFile)), "cannot remove plan"),
 		remove(privatePlugins, "the private plugin cache of an earlier init"),
 		remove(stateOnlyDir, "directory without module"), // Init stores the configuration of a backend in it.
 		remove(unsavedDir, "copies of a state"),

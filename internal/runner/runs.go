@@ -29,7 +29,7 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 	err := r.withInit(ctx, func() (err error) {
 		p, err = r.CLI.Plan(ctx, *r.run, terraform.PlanOptions{
 			Args: r.args(toPlan, r.Inputs.parameters.PlanArgs...),
-			Out:  filepath.Join(r.Dir.Path(), planFile),
+			Out:  filepath.Join(r.Dir.Records(), planFile),
 			Lock: lock,
 		})
 

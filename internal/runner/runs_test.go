@@ -23,8 +23,8 @@ import (
 // Commands that are the same in many tests.
 const (
 	initRun  = "init -input=false -no-color"
-	planRun  = "plan -json -detailed-exitcode -input=false -lock=false -out=DIR/.crossplane.tfplan"
-	applyRun = "apply -json -input=false DIR/.crossplane.tfplan"
+	planRun  = "plan -json -detailed-exitcode -input=false -lock=false -out=RECORDS/run.tfplan"
+	applyRun = "apply -json -input=false RECORDS/run.tfplan"
 	pullRun  = "state pull -no-color"
 )
 

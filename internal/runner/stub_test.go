@@ -157,7 +157,7 @@ func (p *place) ran(t *testing.T, r *Runner) []string {
 			run = "IN another directory " + run
 		}
 
-		runs = append(runs, strings.ReplaceAll(run, r.Dir.Path(), "DIR"))
+		runs = append(runs, strings.ReplaceAll(strings.ReplaceAll(run, r.Dir.Path(), "DIR"), r.Dir.Records(), "RECORDS"))
 	}
 
 	return runs

@@ -47,7 +47,7 @@ func TestUnsavedState(t *testing.T) {
 		"BadEntrypoint": {reason: "A directory of that name is impossible.", ran: strings.Repeat("a", 300)},
 		"NotADirectory": {reason: "A file is in its place.", ran: "a/b", files: filesystem.Files{"a": ""}},
 		"NoAccess":      {reason: "There may be a state.", ran: "a/b", files: filesystem.Files{"a/b/" + name: "{}"}, closed: "a", err: "cannot check for a state that was not saved"},
-		"BadRecord":     {reason: "Where the CLI ran is not known.", files: filesystem.Files{".crossplane.json": "{"}, err: "cannot read which state there was"},
+		"BadRecord":     {reason: "Where the CLI ran is not known.", files: filesystem.Files{"../.records/" + firstUID + "/manifest.json": "{"}, err: "cannot read which state there was"},
 	}
 
 	for testName, tc := range cases {

@@ -7,6 +7,7 @@ package runner
 import (
 	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -83,7 +84,12 @@ func TestFiles(t *testing.T) {
 			expectFiles(t, tc.reason+"\nduring the runs", r, written)
 
 			for name := range written {
-				info, err := os.Stat(pathIn(r, name))
+				path := pathIn(r, name)
+				if name == planFile {
+					path = filepath.Join(r.Dir.Records(), name)
+				}
+
+				info, err := os.Stat(path)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -111,11 +117,13 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// expectFiles expects exactly these inputs in the directory.
+// expectFiles expects exactly these inputs in the directory, and this plan among the records.
 func expectFiles(t *testing.T, what string, r *Runner, want filesystem.Files) {
 	t.Helper()
 
-	got := filesystem.Read(t, r.Dir.Path(), ".crossplane.json", ".crossplane-use", terraform.DataDir)
+	got := filesystem.Read(t, r.Dir.Path(), terraform.DataDir)
+	maps.Copy(got, filesystem.Read(t, r.Dir.Records(), "manifest.json", "use"))
+
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("\n%s: -want, +got:\n%s", what, diff)
 	}
@@ -140,7 +148,7 @@ func TestUnusedClose(t *testing.T) {
 
 	p := newPlace(t)
 	r := p.stubbed(t, firstUID)
-	filesystem.Write(t, r.Dir.Path(), filesystem.Files{planFile: "plan"})
+	filesystem.Write(t, r.Dir.Records(), filesystem.Files{planFile: "plan"})
 
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
@@ -156,8 +164,9 @@ func TestRemoveSecrets(t *testing.T) {
 
 	p := newPlace(t)
 	r := p.stubbed(t, firstUID)
+	filesystem.Write(t, r.Dir.Records(), filesystem.Files{planFile: "plan"})
 	filesystem.Write(t, r.Dir.Path(), filesystem.Files{
-		planFile: "plan", stateOnlyDir + "/.terraform/terraform.tfstate": "secret", privatePlugins + "/r/n/a/1.0.0/p": "-> /package", "kept": "k",
+		stateOnlyDir + "/.terraform/terraform.tfstate": "secret", privatePlugins + "/r/n/a/1.0.0/p": "-> /package", "kept": "k",
 	})
 
 	for range 2 {
@@ -169,7 +178,8 @@ func TestRemoveSecrets(t *testing.T) {
 	expectFiles(t, "after RemoveSecrets", r, filesystem.Files{"kept": "k"})
 
 	// A run can leave anything in place of the plan.
-	filesystem.Write(t, r.Dir.Path(), filesystem.Files{planFile + "/in/the/way": "x", stateOnlyDir: "secret"})
+	filesystem.Write(t, r.Dir.Records(), filesystem.Files{planFile + "/in/the/way": "x"})
+	filesystem.Write(t, r.Dir.Path(), filesystem.Files{stateOnlyDir: "secret"})
 
 	if err := RemoveSecrets(r.Dir); err != nil {
 		t.Error(err)
@@ -177,7 +187,7 @@ func TestRemoveSecrets(t *testing.T) {
 
 	expectFiles(t, "after a directory in place of the plan", r, filesystem.Files{"kept": "k"})
 
-	filesystem.Write(t, r.Dir.Path(), filesystem.Files{planFile: "plan", ".crossplane.json": "broken"})
+	filesystem.Write(t, r.Dir.Records(), filesystem.Files{planFile: "plan", "manifest.json": "broken"})
 	expectError(t, "RemoveSecrets(...)", "cannot remove secrets", RemoveSecrets(r.Dir))
 }
 

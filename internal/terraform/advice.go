@@ -24,6 +24,10 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`but has an invalid error message as described in the other accompanying messages`), "and its error_message cannot be shown, for example because it refers to a sensitive value"},
 	{regexp.MustCompile(`To proceed, either choose another supported \S+ version or update this version constraint\. Version constraints are normally set .*$`), "Update this version constraint, or choose another version in spec.forProvider.cli"},
 	{regexp.MustCompile(`(Blocks of type "(?:removed|ephemeral|encryption)" are not expected here)\.(?: Did you mean "[^"]*"\?)?`), "$1: other versions or products have them, and spec.forProvider.cli chooses one"},
+	{regexp.MustCompile(`(There is no function named "[^"]*")\.`), "$1: other versions or products may have it, and spec.forProvider.cli chooses one."},
+	{regexp.MustCompile(`(An argument named "(?:ephemeral|for_each|deprecated|enabled)" is not expected here)\.(?: Did you mean "[^"]*"\?)?`), "$1: other versions or products have it, and spec.forProvider.cli chooses one."},
+	{regexp.MustCompile(`(can only refer to the variable itself, using var\.[\w-]+)\.`), "$1: newer versions take others, too, and spec.forProvider.cli chooses one."},
+	{regexp.MustCompile(`is reserved for use by Terraform in a future version\.`), "is reserved: newer versions or OpenTofu may have it, and spec.forProvider.cli chooses one."},
 	{regexp.MustCompile(` To silence these warnings, use TF_VAR_\.\.\. environment variables .*$`), ""},
 	{regexp.MustCompile(`, run "` + eitherCLI + ` init" without the ("-lockfile=readonly") flag`), `, remove $1 from spec.forProvider.initArgs`},
 	{regexp.MustCompile(`(?:[Rr]un:?|use) "?` + eitherCLI + ` init -upgrade"?`), `set spec.forProvider.initArgs to ["-upgrade"]`},
@@ -53,9 +57,11 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		regexp.MustCompile(`could not read (?:Username|Password) for ('[^']*'): (?:No such device or address|terminal prompts disabled)`),
 		"cannot sign in to $1: the repository does not exist, or needs a file .git-credentials in spec.credentials of the ProviderConfig",
 	},
+	{regexp.MustCompile(`Authentication failed for ('[^']*')`), "$0: correct the entry for this host in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address"},
+	{regexp.MustCompile(`info/refs not valid: is this a git repository\?|unable to update url base from redirection:`), "$0 the server has sent a web page, perhaps because it asks for credentials"},
 	{regexp.MustCompile(`was assigned on the command line`), "was assigned by an option -var in spec.forProvider.planArgs, applyArgs or destroyArgs"},
 	{regexp.MustCompile(` For most commands, you can disable locking with the "-lock=false" flag, but this is not recommended\.`), ""},
-	{regexp.MustCompile(`(?:please call the "force-unlock" command to unlock the state manually|You may have to force-unlock this state in order to use it again)`), "remove the lock where the state is stored, if the provider does not do so"},
+	{regexp.MustCompile(`(?:please call the "force-unlock" command to unlock the state manually(?:\. This is a very dangerous operation .* no one else is holding a lock)?|You may have to force-unlock this state in order to use it again)`), "remove the lock where the state is stored, if the provider does not do so"},
 	{regexp.MustCompile(`Running "` + eitherCLI + ` apply" again at this point will create a forked state, making it harder to recover\. To retry writing this state, use the following command: ` + eitherCLI + ` state push errored\.tfstate`), "The provider saves this file before the next plan"},
 	{
 		regexp.MustCompile(`As a fallback, the raw state data is printed above as a JSON object\. To retry writing this state, copy the state data \(from the first \{ to the last \} inclusive\) and save it into a local file called errored\.tfstate, then run the following command: ` + eitherCLI + ` state push errored\.tfstate`),
@@ -85,7 +91,9 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`://(?:[^/\s"'@]+:[^/\s"'@]+|[^/\s"'@:]{20,})@`), "://"},
 	// The local port of a connection: with another one each time, the text is another one, and each try is an Event of its own.
 	{regexp.MustCompile(`((?:read|write) (?:tcp|udp) \S*[0-9\]]):[0-9]{4,5}->`), "$1->"},
-	// The same for what is new in each answer of a cloud.
+	// The same for the time, the name of a temporary directory, and what is new in each answer of a cloud.
+	{regexp.MustCompile(`current time \S+ is (after|before) `), "the current time is $1 "},
+	{regexp.MustCompile(`\bgetter\d+\b`), "getter"},
 	{regexp.MustCompile(`(?:,? ?\b(?:RequestID|HostID|request id|host id|Trace ID|Correlation ID): ?[A-Za-z0-9+/=_-]+)+(?: Timestamp: [0-9-]+[ T][0-9:.]+Z?)?`), ""},
 	{
 		regexp.MustCompile(`invalid port ("[^"]*") after host`),

@@ -27,6 +27,23 @@ func TestAdvice(t *testing.T) {
 			cli:  "Unsuitable value for var.v set using the TF_VAR_v environment variable: a number is required.",
 			here: "The value of spec.forProvider.env TF_VAR_v is not suitable, or ends with a line break: a number is required.",
 		},
+		"Now": {
+			cli:  "x509: certificate has expired or is not yet valid: current time 2026-11-29T00:33:14Z is after 2026-01-01T00:00:00Z",
+			here: "x509: certificate has expired or is not yet valid: the current time is after 2026-01-01T00:00:00Z",
+		},
+		"TemporaryName": {cli: "Error opening a gzip reader for /tmp/getter1387278421/archive", here: "Error opening a gzip reader for /tmp/getter/archive"},
+		"GitRefused": {
+			cli:  "fatal: Authentication failed for 'https://git.example.org/m/'",
+			here: "fatal: Authentication failed for 'https://git.example.org/m/': correct the entry for this host in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address",
+		},
+		"GitPage": {
+			cli:  "fatal: https://git.example.org/m/info/refs not valid: is this a git repository?",
+			here: "fatal: https://git.example.org/m/info/refs not valid: is this a git repository? the server has sent a web page, perhaps because it asks for credentials",
+		},
+		"UnlockByHand": {
+			cli:  "In this scenario, please call the \"force-unlock\" command to unlock the state manually. This is a very dangerous operation since if it is done erroneously it could result in two people modifying state at the same time. Only call this command if you're certain that the unlock above failed and that no one else is holding a lock.",
+			here: "In this scenario, remove the lock where the state is stored, if the provider does not do so.",
+		},
 		"RequestID": {
 			cli:  "operation error S3: ListObjectsV2, https response error StatusCode: 403, RequestID: ED53A1, HostID: aGE/b+c==, api error InvalidAccessKeyId: The key does not exist.",
 			here: "operation error S3: ListObjectsV2, https response error StatusCode: 403, api error InvalidAccessKeyId: The key does not exist.",
@@ -66,6 +83,22 @@ func TestAdvice(t *testing.T) {
 		"NewerBlock": {
 			cli:  `Unsupported block type: Blocks of type "removed" are not expected here. Did you mean "moved"?`,
 			here: `Unsupported block type: Blocks of type "removed" are not expected here: other versions or products have them, and spec.forProvider.cli chooses one`,
+		},
+		"NewerArgument": {
+			cli:  `An argument named "ephemeral" is not expected here.`,
+			here: `An argument named "ephemeral" is not expected here: other versions or products have it, and spec.forProvider.cli chooses one.`,
+		},
+		"NewerProvider": {
+			cli:  "The provider argument name \"for_each\" is reserved for use by Terraform in a\nfuture version.",
+			here: `The provider argument name "for_each" is reserved: newer versions or OpenTofu may have it, and spec.forProvider.cli chooses one.`,
+		},
+		"NewerValidation": {
+			cli:  "The condition for variable \"b\" can only refer to the variable itself, using\nvar.b.",
+			here: `The condition for variable "b" can only refer to the variable itself, using var.b: newer versions take others, too, and spec.forProvider.cli chooses one.`,
+		},
+		"NewerFunction": {
+			cli:  `There is no function named "templatestring".`,
+			here: `There is no function named "templatestring": other versions or products may have it, and spec.forProvider.cli chooses one.`,
 		},
 		"NoProvider": {
 			cli: `To work with time_static.a its original provider configuration at provider["registry.terraform.io/hashicorp/time"].east is required, but it has been removed. ` +

@@ -92,12 +92,16 @@ func (e *Error) Error() string {
 		text += " (" + e.status + ")" // A killed run may have left its lock.
 	}
 
-	if errors.Is(e.interrupted, context.DeadlineExceeded) {
+	late := errors.Is(e.interrupted, context.DeadlineExceeded)
+	if late {
 		text += ", because its time was up"
 	}
 
-	if e.said != "" {
+	switch {
+	case e.said != "":
 		text += ": " + e.said
+	case late && (e.Op == opInit || e.Op == opPlan):
+		text += " (--timeout), and the CLI said nothing: the backend, or another server that the run needs, may not answer"
 	}
 
 	return Truncate(text, maxMessage)

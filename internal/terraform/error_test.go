@@ -150,7 +150,7 @@ func TestErrorMessage(t *testing.T) {
 		"InterruptedAndSilent": {
 			reason: "an interrupted run may print nothing",
 			res:    result{code: 1, status: "exit status 1", interrupted: context.DeadlineExceeded},
-			want:   "interrupted, because its time was up",
+			want:   "interrupted, because its time was up (--timeout), and the CLI said nothing: the backend, or another server that the run needs, may not answer",
 		},
 		"InterruptedAndKilled": {
 			reason:   "a killed run may have left its lock, so the message says that it was killed",

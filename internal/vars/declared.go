@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -143,7 +144,14 @@ func importTarget(block hcl.Body) string {
 	return ""
 }
 
-// takesExpression says whether the text of a variable of this type is an expression, or the value itself.
+// takesExpression says whether the text of a variable of this type is an expression, or the value itself. The CLI refuses the
+// quoted types of Terraform 0.11, and says so better than an error about the value would.
 func takesExpression(typ *hcl.Attribute) bool {
-	return typ != nil && !slices.Contains([]string{"string", "number", "bool"}, hcl.ExprAsKeyword(typ.Expr))
+	if typ == nil {
+		return false
+	}
+
+	_, quoted := typ.Expr.(*hclsyntax.TemplateExpr)
+
+	return !quoted && !slices.Contains([]string{"string", "number", "bool"}, hcl.ExprAsKeyword(typ.Expr))
 }

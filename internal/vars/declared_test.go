@@ -41,6 +41,7 @@ func TestDeclared(t *testing.T) {
 				variable "tuple"   { type = tuple([string, number]) }
 				variable "object"  { type = object({ a = optional(string) }) }
 				variable "bare"    { type = list }
+				variable "quoted"  { type = "string" }
 			`},
 			want: Declarations{
 				expressions: map[string]bool{
@@ -56,6 +57,7 @@ func TestDeclared(t *testing.T) {
 					"tuple":   true,
 					"object":  true,
 					"bare":    true,
+					"quoted":  false,
 				},
 				complete: true,
 			},

@@ -43,12 +43,15 @@ type Dir struct {
 	root *Root
 	uid  string
 
-	// dir stays open, so that it is always the same directory.
-	dir *os.Root
+	// dir and records stay open, so that they are always the same directories.
+	dir, records *os.Root
 }
 
 // Path of the directory, absolute.
 func (d *Dir) Path() string { return filepath.Join(d.root.path, d.uid) }
+
+// Records is the absolute path of the directory for what is recorded about this one. Modules do not have it.
+func (d *Dir) Records() string { return filepath.Join(d.root.path, recordsDir, d.uid) }
 
 // Sync replaces the inputs in the directory with the given ones, by their slash separated names
 // relative to the directory. It writes the files that differ, and removes the inputs of an
@@ -198,10 +201,10 @@ func (d *Dir) Forget() error {
 	})
 }
 
-// LastRun returns the time of the last change in the directory: a run makes and removes files
+// LastRun returns the time of the last change among the records: a run makes and removes files
 // there. A time in the future comes from a clock that was ahead. It is set to now.
 func (d *Dir) LastRun() (time.Time, error) {
-	info, err := d.dir.Stat(".")
+	info, err := d.records.Stat(".")
 	if err != nil {
 		return time.Time{}, fmt.Errorf("cannot read working directory: %w", err)
 	}
@@ -211,7 +214,7 @@ func (d *Dir) LastRun() (time.Time, error) {
 		return last, nil
 	}
 
-	if err := d.dir.Chtimes(".", now, now); err != nil {
+	if err := d.records.Chtimes(".", now, now); err != nil {
 		return time.Time{}, fmt.Errorf("cannot correct the time of the last run: %w", err)
 	}
 
@@ -264,4 +267,4 @@ func badEntrypoint(entrypoint string, err error) error {
 }
 
 // Close the directory. It must not be used any more.
-func (d *Dir) Close() error { return d.dir.Close() }
+func (d *Dir) Close() error { return errors.Join(d.dir.Close(), d.records.Close()) }

@@ -27,8 +27,8 @@ func TestOddFiles(t *testing.T) {
 		name  string
 		use   func(d *Dir) error
 	}{
-		"PipeForRecord":     {plant: pipe, name: manifestName, use: func(d *Dir) error { return d.Sync(nil) }},
-		"LargeRecord":       {plant: large, name: manifestName, use: func(d *Dir) error { return d.Sync(nil) }},
+		"PipeForRecord":     {plant: pipe, name: "../" + recordsDir + "/" + uidA + "/" + manifestName, use: func(d *Dir) error { return d.Sync(nil) }},
+		"LargeRecord":       {plant: large, name: "../" + recordsDir + "/" + uidA + "/" + manifestName, use: func(d *Dir) error { return d.Sync(nil) }},
 		"PipeForEntrypoint": {plant: pipe, name: "pipe", use: func(d *Dir) error { _, err := d.ResolveEntrypoint("pipe"); return err }}, //nolint:nlreturn // One line is clearer.
 	} {
 		t.Run(name, func(t *testing.T) {

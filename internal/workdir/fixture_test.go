@@ -69,12 +69,16 @@ func removeSecrets(t *testing.T, d *Dir) {
 	}
 }
 
-// content returns all files below a directory, except those of the package itself. The content of
-// a symbolic link is the base name of its target.
+// recordOf returns the path of a record about a directory.
+func recordOf(dir, name string) string {
+	return filepath.Join(filepath.Dir(dir), recordsDir, filepath.Base(dir), name)
+}
+
+// content returns all files below a directory. The content of a symbolic link is the base name of its target.
 func content(t *testing.T, dir string) files {
 	t.Helper()
 
-	got := filesystem.Read(t, dir, manifestName)
+	got := filesystem.Read(t, dir)
 	for name, content := range got {
 		if target, ok := strings.CutPrefix(content, "-> "); ok {
 			got[name] = "-> " + filepath.Base(target)

@@ -119,7 +119,7 @@ func TestLastRun(t *testing.T) {
 	d := newDir(t)
 
 	want := time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC)
-	if err := os.Chtimes(d.Path(), want, want); err != nil {
+	if err := os.Chtimes(d.Records(), want, want); err != nil {
 		t.Fatal(err)
 	}
 
@@ -129,7 +129,7 @@ func TestLastRun(t *testing.T) {
 
 	// A clock that was ahead must not protect the directory until that time.
 	future := time.Now().Add(24 * time.Hour)
-	if err := os.Chtimes(d.Path(), future, future); err != nil {
+	if err := os.Chtimes(d.Records(), future, future); err != nil {
 		t.Fatal(err)
 	}
 

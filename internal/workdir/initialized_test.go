@@ -107,7 +107,7 @@ func TestInitialized(t *testing.T) {
 			do: func(t *testing.T, d *Dir) {
 				t.Helper()
 				mkdir(t, filepath.Join(d.Path(), dataDir), 0o700)
-				write(t, filepath.Join(d.Path(), manifestName), "{")
+				write(t, filepath.Join(d.Records(), manifestName), "{")
 			},
 			want: map[string]string{"": ""},
 		},
@@ -177,7 +177,7 @@ func TestRootInitialized(t *testing.T) {
 	}
 
 	// The record is in a place that modules can write to.
-	write(t, filepath.Join(dirs[uidB].Path(), manifestName), `{"initialized": {"entrypoint": "../x", "digest": "d"}}`)
+	write(t, filepath.Join(dirs[uidB].Records(), manifestName), `{"initialized": {"entrypoint": "../x", "digest": "d"}}`)
 
 	if got, err = r.Initialized(); err != nil || len(got) != 1 {
 		t.Errorf("Initialized(): want one without the entrypoint that leads out, got %q and error %v", got, err)

@@ -17,7 +17,7 @@ import (
 
 const (
 	// manifestName is the file of the manifest.
-	manifestName = ".crossplane.json"
+	manifestName = "manifest.json"
 
 	// dataDir is the directory to which init installs, below the directory that it runs in.
 	dataDir = ".terraform"
@@ -26,7 +26,7 @@ const (
 	maxManifest = 64 * regular.MiB
 )
 
-// A manifest is the provider's record in a directory, for later runs.
+// A manifest is the provider's record about a directory, for later runs.
 type manifest struct {
 	// Inputs that Sync wrote, by name.
 	Inputs map[string]input `json:"inputs,omitempty"`
@@ -65,7 +65,7 @@ type initialized struct {
 func (d *Dir) readManifest() (*manifest, error) {
 	m := &manifest{}
 
-	data, err := regular.ReadIn(d.dir, manifestName, maxManifest)
+	data, err := regular.ReadIn(d.records, manifestName, maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
 	}
@@ -118,7 +118,7 @@ func (d *Dir) writeManifest(m *manifest) error {
 		return fmt.Errorf("cannot write the record of the working directory: it would have more than %s: use a module with fewer files", regular.Size(maxManifest))
 	}
 
-	if err := replaceFile(d.dir, manifestName, data, true); err != nil {
+	if err := replaceFile(d.records, manifestName, data, true); err != nil {
 		return fmt.Errorf("cannot write the record of the working directory: %w", err)
 	}
 

@@ -63,7 +63,8 @@ func (r *Root) Remove(uid string) (bool, error) {
 
 		removed = true
 
-		return r.dir.Rename(uid, deleting+uid)
+		// What is left of the records if that fails is removed later.
+		return errors.Join(r.dir.Rename(uid, deleting+uid), r.dir.RemoveAll(path.Join(recordsDir, uid)))
 	})
 
 	switch {
@@ -86,11 +87,8 @@ func (r *Root) Remove(uid string) (bool, error) {
 // RemoveRemains removes what interrupted removals have left.
 func (r *Root) RemoveRemains() error {
 	names, err := namesWith(r.dir, ".", deleting)
-	if err != nil {
-		return err
-	}
-
-	var errs []error
+	recorded, recordsErr := namesWith(r.dir, recordsDir, "")
+	errs := []error{err, recordsErr}
 
 	for _, name := range names {
 		if isUID(strings.TrimPrefix(name, deleting)) {
@@ -98,7 +96,21 @@ func (r *Root) RemoveRemains() error {
 		}
 	}
 
+	for _, uid := range recorded {
+		errs = append(errs, r.removeOrphanedRecords(uid))
+	}
+
 	return errors.Join(errs...)
+}
+
+// removeOrphanedRecords removes the records about a directory that does not exist. They would say of the next one with
+// this UID that its files, and its state, are there.
+func (r *Root) removeOrphanedRecords(uid string) error {
+	if _, err := r.dir.Lstat(uid); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+
+	return r.dir.RemoveAll(path.Join(recordsDir, uid))
 }
 
 func (r *Root) removeRest(name string) error {

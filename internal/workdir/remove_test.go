@@ -37,7 +37,7 @@ func TestRemove(t *testing.T) {
 				write(t, filepath.Join(root, uidB, "main.tf"), "")
 			},
 			uid:  uidA,
-			want: []string{uidB},
+			want: []string{recordsDir, uidB},
 		},
 		"Missing": {
 			reason: "A missing directory is no error.",
@@ -52,7 +52,7 @@ func TestRemove(t *testing.T) {
 				write(t, filepath.Join(root, uidA, "main.tf"), "")
 			},
 			uid:  uidA,
-			want: []string{},
+			want: []string{recordsDir},
 		},
 		"NotAUID": {
 			reason: "Only directories of Workspaces are removed.",
@@ -228,7 +228,7 @@ func TestRemoveHalfway(t *testing.T) {
 		t.Errorf("RemoveRemains(): want error %v, got %v", errStuck, err)
 	}
 
-	if diff := cmp.Diff([]string{".deleting-" + uidA}, filesystem.Names(t, r.Path())); diff != "" {
+	if diff := cmp.Diff([]string{".deleting-" + uidA, recordsDir}, filesystem.Names(t, r.Path())); diff != "" {
 		t.Errorf("left: -want, +got:\n%s", diff)
 	}
 }
@@ -238,7 +238,7 @@ func TestRemoveRemains(t *testing.T) {
 	t.Parallel()
 
 	r := openRoot(t)
-	for _, name := range []string{".deleting-" + uidA, uidB, ".deleting-plugins"} {
+	for _, name := range []string{".deleting-" + uidA, uidB, ".deleting-plugins", recordsDir + "/" + uidA, recordsDir + "/" + uidB} {
 		write(t, filepath.Join(r.Path(), name, "file"), "")
 	}
 
@@ -246,8 +246,37 @@ func TestRemoveRemains(t *testing.T) {
 		t.Error(err)
 	}
 
-	if diff := cmp.Diff([]string{".deleting-plugins", uidB}, filesystem.Names(t, r.Path())); diff != "" {
+	if diff := cmp.Diff([]string{".deleting-plugins", recordsDir, uidB}, filesystem.Names(t, r.Path())); diff != "" {
 		t.Errorf("left: -want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff([]string{uidB}, filesystem.Names(t, filepath.Join(r.Path(), recordsDir))); diff != "" {
+		t.Errorf("records: -want, +got:\n%s", diff)
+	}
+}
+
+// TestRecordsOfEarlierDirectory ensures that the records of a directory end with it: they say that its state is there.
+func TestRecordsOfEarlierDirectory(t *testing.T) {
+	t.Parallel()
+
+	r := openRoot(t)
+	for _, want := range []bool{false, true} {
+		d := dirOf(t, r, uidA)
+		if found, err := d.ReadRun(new(string)); found != want || err != nil {
+			t.Errorf("ReadRun(...): want %t, got %t and error %v", want, found, err)
+		}
+
+		if err := d.WriteRun("a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := os.RemoveAll(filepath.Join(r.Path(), uidA)); err != nil {
+		t.Fatal(err)
+	}
+
+	if found, err := dirOf(t, r, uidA).ReadRun(new(string)); found || err != nil {
+		t.Errorf("ReadRun(...) in a new directory: want nothing, got %t and error %v", found, err)
 	}
 }
 

@@ -21,7 +21,13 @@ import (
 )
 
 // clusterName is the file, below the root, that names the cluster of the root.
-const clusterName = ".cluster"
+const (
+	clusterName = ".cluster"
+
+	// recordsDir, below the root, has what the provider records about each directory, by UID. It is not in the directory:
+	// modules package their own directory, or hash it, and the records change with each run.
+	recordsDir = ".records"
+)
 
 // A Root is the directory that holds the directories of all Workspaces. Its methods may be called
 // concurrently, by other processes too.
@@ -141,7 +147,11 @@ func (r *Root) Dir(uid string) (*Dir, error) {
 		return nil, fmt.Errorf("%q is not the UID of a Workspace", uid)
 	}
 
-	err := r.dir.Mkdir(uid, 0o700)
+	err := r.removeOrphanedRecords(uid)
+	if err == nil {
+		err = r.dir.Mkdir(uid, 0o700)
+	}
+
 	if errors.Is(err, fs.ErrExist) {
 		// Chmod would follow a link.
 		if err = checkDir(r.dir, uid); err == nil {
@@ -168,7 +178,17 @@ func (r *Root) open(uid string) (*Dir, error) {
 		return nil, fmt.Errorf("cannot open working directory: %w", err)
 	}
 
-	return &Dir{root: r, uid: uid, dir: dir}, nil
+	records := filepath.Join(recordsDir, uid)
+	if err := r.dir.MkdirAll(records, 0o700); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot create records of working directory: %w", err), dir.Close())
+	}
+
+	opened, err := r.dir.OpenRoot(records)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot open records of working directory: %w", err), dir.Close())
+	}
+
+	return &Dir{root: r, uid: uid, dir: dir, records: opened}, nil
 }
 
 // List returns the UIDs that have a directory. Everything else below the root, including symbolic

@@ -16,7 +16,7 @@ import (
 const (
 	// runsName is the file of NoteRuns. It is not in the manifest: that is larger, and always waits for
 	// the disk.
-	runsName = ".crossplane-runs"
+	runsName = "runs.json"
 
 	maxRuns = 64 << 10
 )
@@ -26,7 +26,7 @@ const (
 func (d *Dir) NoteRuns(runs any, durable bool) error {
 	data, err := json.Marshal(runs)
 	if err == nil {
-		err = replaceFile(d.dir, runsName, data, durable)
+		err = replaceFile(d.records, runsName, data, durable)
 	}
 
 	if err != nil {
@@ -38,7 +38,7 @@ func (d *Dir) NoteRuns(runs any, durable bool) error {
 
 // ForgetRuns removes the note of NoteRuns, if there is one.
 func (d *Dir) ForgetRuns() error {
-	if err := d.dir.Remove(runsName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := d.records.Remove(runsName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot remove the note of a run from the working directory: %w", err)
 	}
 
@@ -47,7 +47,7 @@ func (d *Dir) ForgetRuns() error {
 
 // NotedRuns decodes the note of NoteRuns. Without one it does nothing.
 func (d *Dir) NotedRuns(runs any) error {
-	data, err := regular.ReadIn(d.dir, runsName, maxRuns)
+	data, err := regular.ReadIn(d.records, runsName, maxRuns)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -54,7 +54,7 @@ func TestRuns(t *testing.T) {
 	expect("forgotten", nil)
 
 	// A module can write anything there.
-	if err := os.WriteFile(filepath.Join(d.Path(), runsName), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(d.Records(), runsName), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 

@@ -105,7 +105,7 @@ func TestSyncPlanted(t *testing.T) {
 			reason: "A list that names files outside is refused.",
 			plant: func(t *testing.T, dir, _ string) {
 				t.Helper()
-				write(t, filepath.Join(dir, manifestName), `{"inputs": {"../outside/main.tf":{},"main.tf":{}}}`)
+				write(t, recordOf(dir, manifestName), `{"inputs": {"../outside/main.tf":{},"main.tf":{}}}`)
 			},
 			sync: map[string]File{"main.tf": text("b")},
 			want: want{Err: cmpopts.AnyError, Files: files{"main.tf": "a", "sub/creds": "s"}},
@@ -114,7 +114,7 @@ func TestSyncPlanted(t *testing.T) {
 			reason: "A name in the list may be one that is refused now.",
 			plant: func(t *testing.T, dir, _ string) {
 				t.Helper()
-				write(t, filepath.Join(dir, manifestName), `{"inputs": {"terraform.tfstate":{"secret":true},"main.tf":{},"sub/creds":{"secret":true}}}`)
+				write(t, recordOf(dir, manifestName), `{"inputs": {"terraform.tfstate":{"secret":true},"main.tf":{},"sub/creds":{"secret":true}}}`)
 			},
 			sync: map[string]File{"main.tf": text("b")},
 			want: want{Files: files{"main.tf": "b"}},
@@ -123,7 +123,7 @@ func TestSyncPlanted(t *testing.T) {
 			reason: "Without the list, Sync cannot know which files to remove: it fails instead of keeping them.",
 			plant: func(t *testing.T, dir, _ string) {
 				t.Helper()
-				write(t, filepath.Join(dir, manifestName), `{`)
+				write(t, recordOf(dir, manifestName), `{`)
 			},
 			sync: map[string]File{"main.tf": text("b")},
 			want: want{Err: cmpopts.AnyError, Files: files{"main.tf": "a", "sub/creds": "s"}},

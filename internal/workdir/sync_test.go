@@ -137,10 +137,9 @@ func TestSyncRefuses(t *testing.T) {
 		"NotClean":       {reason: "A file must have one name: under two names, it would be both written and removed.", name: "a/../b"},
 		"DoubleSlash":    {reason: "A file must have one name.", name: "a//b"},
 		"NotUTF8":        {reason: "A name that cannot be recorded could not be removed.", name: "\xb2"},
-		"Manifest":       {reason: "The manifest is not an input.", name: manifestName},
 		"Temporary":      {reason: "The temporary file of Sync is not an input.", name: tempName},
 		"ReservedFuture": {reason: "Names with this prefix belong to the provider, too.", name: ".crossplane.tfplan"},
-		"ReservedBelow":  {reason: "A reserved name is not allowed in a subdirectory either.", name: "sub/" + manifestName},
+		"ReservedBelow":  {reason: "A reserved name is not allowed in a subdirectory either.", name: "sub/" + tempName},
 		"ReservedAbove":  {reason: "A reserved name is not allowed for a directory either.", name: ".crossplane-fetch/a"},
 		"State":          {reason: "A file over the state, which is removed after the run, would be the end of the state.", name: "terraform.tfstate"},
 		"UnsavedState":   {reason: "A state that no run could save has this name.", name: "sub/errored.tfstate"},
@@ -166,7 +165,7 @@ func TestSyncRefuses(t *testing.T) {
 				t.Errorf("%s\nnothing is written when a name is refused: -want, +got:\n%s", tc.reason, diff)
 			}
 
-			if diff := cmp.Diff([]string{uidA}, filesystem.Names(t, filepath.Dir(d.Path()))); diff != "" {
+			if diff := cmp.Diff([]string{recordsDir, uidA}, filesystem.Names(t, filepath.Dir(d.Path()))); diff != "" {
 				t.Errorf("%s\nbeside the directory: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -208,12 +207,11 @@ func TestSyncModes(t *testing.T) {
 	}
 
 	want := map[string]fs.FileMode{
-		".":          fs.ModeDir | 0o700,
-		"a":          fs.ModeDir | 0o700,
-		"a/b":        fs.ModeDir | 0o700,
-		"a/b/creds":  0o600,
-		"main.tf":    0o600,
-		manifestName: 0o600,
+		".":         fs.ModeDir | 0o700,
+		"a":         fs.ModeDir | 0o700,
+		"a/b":       fs.ModeDir | 0o700,
+		"a/b/creds": 0o600,
+		"main.tf":   0o600,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("no other user may read anything: -want, +got:\n%s", diff)
@@ -262,7 +260,7 @@ func TestSyncPolled(t *testing.T) {
 	poll()
 
 	before := map[string]os.FileInfo{}
-	for _, name := range []string{"main.tf", manifestName} {
+	for _, name := range []string{"main.tf", "../" + recordsDir + "/" + uidA + "/" + manifestName} {
 		before[name] = stat(name)
 	}
 
@@ -319,7 +317,7 @@ func TestSyncInterrupted(t *testing.T) {
 // FuzzSync checks that no name makes Sync touch anything outside, and that it writes every name
 // that it accepts.
 func FuzzSync(f *testing.F) {
-	for _, name := range []string{"main.tf", "", ".", "..", "../a", "a/../../b", "/a", "a//b", "a\x00b", manifestName, "a/" + tempName, "a\\..\\b", "\xb2"} {
+	for _, name := range []string{"main.tf", "", ".", "..", "../a", "a/../../b", "/a", "a//b", "a\x00b", "a/" + tempName, "a\\..\\b", "\xb2"} {
 		f.Add(name)
 	}
 
@@ -327,7 +325,7 @@ func FuzzSync(f *testing.F) {
 		d := newDir(t)
 
 		err := d.Sync(map[string]File{name: text("a")})
-		if diff := cmp.Diff([]string{uidA}, filesystem.Names(t, filepath.Dir(d.Path()))); diff != "" {
+		if diff := cmp.Diff([]string{recordsDir, uidA}, filesystem.Names(t, filepath.Dir(d.Path()))); diff != "" {
 			t.Errorf("beside the directory, after Sync of %q: -want, +got:\n%s", name, diff)
 		}
 

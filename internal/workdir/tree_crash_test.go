@@ -97,7 +97,7 @@ func TestReplaceTreeCrash(t *testing.T) {
 
 // record returns the record of the tree as it is on disk.
 func record(d *Dir) []byte {
-	data, _ := os.ReadFile(filepath.Join(d.Path(), manifestName))
+	data, _ := os.ReadFile(filepath.Join(d.Records(), manifestName))
 
 	return data
 }

@@ -443,14 +443,14 @@ func TestTreeRevision(t *testing.T) {
 			reason: "A record without a revision comes from an interrupted replacement.",
 			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
 				t.Helper()
-				write(t, filepath.Join(d.Path(), manifestName), `{"module":{"files":["main.tf","sub/creds"]}}`)
+				write(t, filepath.Join(d.Records(), manifestName), `{"module":{"files":["main.tf","sub/creds"]}}`)
 			}},
 		},
 		"NoRecord": {
 			reason: "An unreadable record does not count.",
 			then: []func(*testing.T, *Dir){func(t *testing.T, d *Dir) {
 				t.Helper()
-				write(t, filepath.Join(d.Path(), manifestName), `{"module":{"revision":"v1"`)
+				write(t, filepath.Join(d.Records(), manifestName), `{"module":{"revision":"v1"`)
 			}},
 		},
 	}
@@ -486,14 +486,14 @@ func TestTreeRevision(t *testing.T) {
 func TestTreeRecord(t *testing.T) {
 	t.Parallel()
 
-	for _, name := range []string{"../escape", "/etc/passwd", "a/../../escape", ".", "", "terraform.tfstate", "sub/.terraform/x", manifestName} {
+	for _, name := range []string{"../escape", "/etc/passwd", "a/../../escape", ".", "", "terraform.tfstate", "sub/.terraform/x", ".crossplane-x"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			d := newDir(t)
 			present := files{"terraform.tfstate": "s", "sub/.terraform/x": "x"}
 			filesystem.Write(t, d.Path(), present)
-			write(t, filepath.Join(d.Path(), manifestName), fmt.Sprintf(`{"module":{"revision":"v1","files":[%q]}}`, name))
+			write(t, filepath.Join(d.Records(), manifestName), fmt.Sprintf(`{"module":{"revision":"v1","files":[%q]}}`, name))
 
 			if got := d.TreeRevision(); got != "" {
 				t.Errorf("TreeRevision(): want none, got %q", got)

@@ -22,7 +22,7 @@ import (
 const (
 	// useName is the file that a process locks while it uses the directory, and in which it marks the
 	// use. Unlike the mark, the lock always ends with the process.
-	useName = ".crossplane-use"
+	useName = "use"
 
 	// useRetry is the interval of attempts while a sweep has the directory.
 	useRetry = 20 * time.Millisecond
@@ -105,7 +105,7 @@ func (d *Dir) markUse() (erase func(), err error) {
 	mark, _ := json.Marshal(useMark{Host: d.root.host, Nonce: rand.Text(), Longest: d.root.longest}) // Plain types can be encoded.
 
 	// It replaces the content, and not the file. Other machines see it when the file is closed.
-	if err := d.dir.WriteFile(useName, mark, 0o600); err != nil {
+	if err := d.records.WriteFile(useName, mark, 0o600); err != nil {
 		return nil, fmt.Errorf("cannot record that the working directory is used: %w", err)
 	}
 
@@ -209,7 +209,7 @@ func (r *Root) usedFor(uid string, mark []byte) time.Duration {
 }
 
 func (d *Dir) openUse() (*os.File, error) {
-	f, err := d.dir.OpenFile(useName, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := d.records.OpenFile(useName, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the file that says who uses the working directory: %w", err)
 	}

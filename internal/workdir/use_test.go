@@ -198,7 +198,7 @@ func TestUseLink(t *testing.T) {
 	r := openRoot(t)
 	d := dirOf(t, r, uidA)
 	outside := filepath.Join(t.TempDir(), "file")
-	symlink(t, outside, filepath.Join(d.Path(), useName))
+	symlink(t, outside, filepath.Join(d.Records(), useName))
 
 	if done, err := d.Use(t.Context()); err == nil {
 		done()
@@ -214,7 +214,7 @@ func TestUseLink(t *testing.T) {
 func useElsewhere(t *testing.T, d *Dir, host string, longest time.Duration) (done func()) {
 	t.Helper()
 
-	other := &Dir{root: &Root{host: host, longest: longest}, dir: d.dir}
+	other := &Dir{root: &Root{host: host, longest: longest}, dir: d.dir, records: d.records}
 
 	done, err := other.markUse()
 	if err != nil {
@@ -276,7 +276,7 @@ func TestOtherHost(t *testing.T) {
 			reason: "Another machine may be writing it.",
 			leave: func(t *testing.T, d *Dir) {
 				t.Helper()
-				write(t, filepath.Join(d.Path(), useName), `{"host": "other", "lon`)
+				write(t, filepath.Join(d.Records(), useName), `{"host": "other", "lon`)
 			},
 			want: maxUse,
 		},

@@ -131,14 +131,14 @@ func TestEvents(t *testing.T) {
 		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`
 resource "terraform_data" "guest" {
   provisioner "local-exec" {
-    command = "mv .crossplane.json records && echo broken > .crossplane.json"
+    command = "record=../.records/$(basename $PWD)/manifest.json; mv $record kept && echo broken > $record"
   }
 }
 `))
 		expect(t, ws, corev1.EventTypeWarning, "CannotDisconnectFromProvider")
 
-		dir := i.workdir(string(ws.GetUID()))
-		if err := os.Rename(filepath.Join(dir, "records"), filepath.Join(dir, ".crossplane.json")); err != nil {
+		uid := string(ws.GetUID())
+		if err := os.Rename(filepath.Join(i.workdir(uid), "kept"), filepath.Join(i.records(uid), "manifest.json")); err != nil {
 			t.Fatal(err)
 		}
 

@@ -347,3 +347,6 @@ func expectMetric(t *testing.T, i *instance, line string) {
 // workdir returns the directory in which the instance runs the CLI for the
 // Workspace with the supplied UID.
 func (i *instance) workdir(uid string) string { return filepath.Join(i.root, uid) }
+
+// records is the directory of what is recorded about that one.
+func (i *instance) records(uid string) string { return filepath.Join(i.root, ".records", uid) }

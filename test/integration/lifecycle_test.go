@@ -164,12 +164,12 @@ func TestPoll(t *testing.T) {
 	expectOutputs(t, c, ws, map[string]string{"world": `"old"`})
 	expectAnotherRun(t, i, ws, "plan")
 
-	before := lasting(t, i.workdir(string(ws.GetUID())))
+	before := lasting(t, i, string(ws.GetUID()))
 
 	expectAnotherRun(t, i, ws, "plan")
 	expectAnotherRun(t, i, ws, "plan")
 
-	if diff := cmp.Diff(before, lasting(t, i.workdir(string(ws.GetUID())))); diff != "" {
+	if diff := cmp.Diff(before, lasting(t, i, string(ws.GetUID()))); diff != "" {
 		t.Errorf("inodes and times of files: -before, +after polls:\n%s", diff)
 	}
 

@@ -96,7 +96,7 @@ func TestMisuse(t *testing.T) {
 		},
 		"Replace": {
 			reason: "Each poll would have a change.", module: resource, planArgs: []string{"-replace=terraform_data.a"},
-			synced: `cannot use the argument "-replace" in spec.forProvider.planArgs: each poll would plan to replace the resource again`,
+			synced: `cannot use the argument "-replace" in spec.forProvider.planArgs: each poll, or each later change, would replace the resource again`,
 		},
 		"Environment": {
 			reason: "The value of a list is text.", module: "variable \"list\" { type = list(string) }\n", env: []commonv1beta1.EnvVar{{Name: "TF_VAR_list", Value: "a,b"}},

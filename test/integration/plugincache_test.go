@@ -50,8 +50,9 @@ func TestPluginCacheIsBounded(t *testing.T) {
 
 	if err := errors.Join(
 		os.MkdirAll(filepath.Dir(link), 0o700),
+		os.MkdirAll(filepath.Join(root, ".records", uid), 0o700),
 		os.Symlink(filepath.Join(packages, "used"), link),
-		os.WriteFile(filepath.Join(root, uid, ".crossplane.json"), []byte(`{"initialized": {"entrypoint": ".", "digest": "d"}}`), 0o600),
+		os.WriteFile(filepath.Join(root, ".records", uid, "manifest.json"), []byte(`{"initialized": {"entrypoint": ".", "digest": "d"}}`), 0o600),
 	); err != nil {
 		t.Fatal(err)
 	}

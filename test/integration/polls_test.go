@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // TestPollsBesideConfigs makes an instance with the lowest rate limit reconcile more
@@ -77,14 +79,34 @@ func TestPollsWithNothingToInstall(t *testing.T) {
 	})
 }
 
-// lasting returns, for every file of a directory that remains after a run, a value that
+// TestPollsOfOwnFiles has a module that packages its own directory. What the provider records is not there: it would be another
+// package when the plan is applied, and at each poll.
+func TestPollsOfOwnFiles(t *testing.T) {
+	t.Parallel()
+
+	eachCLI(t, func(t *testing.T, cli string) {
+		t.Helper()
+
+		c, ns, shard, i := useCommon(t, cli)
+		u := newGitUpstream(t, tree{"index.html": "hello", "main.tf": `
+variable "given" {}
+resource "terraform_data" "package" {
+  triggers_replace = sha1(join("", [for f in fileset(path.module, "**") : filesha1("${path.module}/${f}")]))
+}
+`})
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "files"))), withUpstream(u), withVar("given", "x"))
+		expectReady(t, c, ws)
+		expectOnlyPlans(t, c, i, ws)
+	})
+}
+
+// lasting returns, for every file of a Workspace that remains after a run, a value that
 // changes when it is written.
-func lasting(t *testing.T, dir string) map[string]string {
+func lasting(t *testing.T, i *instance, uid string) map[string]string {
 	t.Helper()
 
 	found := map[string]string{}
-
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	add := func(path string, e fs.DirEntry, err error) error {
 		if os.IsNotExist(err) || err == nil && e.IsDir() {
 			return nil
 		}
@@ -94,7 +116,7 @@ func lasting(t *testing.T, dir string) map[string]string {
 		}
 
 		info, err := e.Info()
-		if os.IsNotExist(err) || filepath.Ext(path) == ".tfvars" || filepath.Ext(path) == ".tfplan" || e.Name() == ".crossplane-use" {
+		if os.IsNotExist(err) || filepath.Ext(path) == ".tfvars" || filepath.Ext(path) == ".tfplan" || e.Name() == "use" {
 			return nil // It is about one run only.
 		}
 
@@ -106,8 +128,9 @@ func lasting(t *testing.T, dir string) map[string]string {
 		found[path] = strconv.FormatUint(inode, 10) + " " + info.ModTime().Format(time.RFC3339Nano)
 
 		return nil
-	})
-	if err != nil {
+	}
+
+	if err := errors.Join(filepath.WalkDir(i.workdir(uid), add), filepath.WalkDir(i.records(uid), add)); err != nil {
 		t.Fatal(err)
 	}
 

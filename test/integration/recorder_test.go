@@ -37,6 +37,8 @@ pwd >"$record/dir"
 printf '%%s\n' "$@" >"$record/args"
 env >"$record/env"
 find . -name .terraform -prune -o -type f -exec stat -c '%%a %%n' {} + >"$record/files"
+records="../.records/$(basename "$PWD")"
+[ ! -d "$records" ] || (cd "$records" && find . -type f -exec stat -c '%%a %%n' {} + >>"$record/files")
 mv "$record" "$record.complete"
 exec '%s' "$@"
 `, r.dir, cli)

@@ -47,7 +47,7 @@ func TestKilledSecrets(t *testing.T) {
 	e := newEvidence(t)
 	ws := create(e)
 	expectDone(t, e, "created")
-	expectOnDisk(t, a, ws, "credentials.txt", ".crossplane.tfplan", "crossplane-provider-terraform-0.tfvars")
+	expectOnDisk(t, a, ws, "credentials.txt", planOnDisk, "crossplane-provider-terraform-0.tfvars")
 	a.kill(t)
 
 	// The other instance has another disk. Only the age of the lock tells that no run holds it.
@@ -85,8 +85,8 @@ func TestSharedSecrets(t *testing.T) {
 	spec.Credentials = []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, ns, "sesame"))}
 	ws, e := c.createGated(t, namespacedScope, ns, inShard(one), withConfig(c.createConfig(t, namespacedScope, ns, spec)))
 
-	plan := filepath.Join(root, decoy, ".crossplane.tfplan")
-	if err := errors.Join(os.Mkdir(filepath.Dir(plan), 0o700), os.WriteFile(plan, nil, 0o600)); err != nil {
+	plan := filepath.Join(root, ".records", decoy, planOnDisk)
+	if err := errors.Join(os.Mkdir(filepath.Join(root, decoy), 0o700), os.Mkdir(filepath.Dir(plan), 0o700), os.WriteFile(plan, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -98,20 +98,28 @@ func TestSharedSecrets(t *testing.T) {
 
 		return nil
 	})
-	expectOnDisk(t, a, ws, "credentials.txt", ".crossplane.tfplan")
+	expectOnDisk(t, a, ws, "credentials.txt", planOnDisk)
 
 	e.write(t, "gate", "")
 	expectReady(t, c, ws)
 	expectNothingOnDisk(t, a, ws, "sesame")
 }
 
+// planOnDisk is the plan among the records.
+const planOnDisk = "run.tfplan"
+
 // expectOnDisk fails the test unless the named files are in the workdir of the
-// Workspace.
+// Workspace, or the plan among its records.
 func expectOnDisk(t *testing.T, i *instance, ws workspace.Workspace, names ...string) {
 	t.Helper()
 
 	for _, name := range names {
-		if _, err := os.Stat(filepath.Join(i.workdir(string(ws.GetUID())), name)); err != nil {
+		dir := i.workdir(string(ws.GetUID()))
+		if name == planOnDisk {
+			dir = i.records(string(ws.GetUID()))
+		}
+
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Errorf("want the file to be there while the CLI runs: %v", err)
 		}
 	}

@@ -75,7 +75,7 @@ func TestSecretFiles(t *testing.T) {
 
 		runs := rec.expect(t, string(ws.GetUID()), "plan", "apply")
 		expectPrivate(t, last(t, runs, "plan"), files...)
-		expectPrivate(t, last(t, runs, "apply"), append(files, ".crossplane.tfplan")...)
+		expectPrivate(t, last(t, runs, "apply"), append(files, planOnDisk)...)
 	})
 
 	t.Run("Failure", func(t *testing.T) {
@@ -94,14 +94,21 @@ resource "terraform_data" "broken" {
 	})
 }
 
-// expectNothingOnDisk waits until no file in the workdir of the Workspace has the
+// expectNothingOnDisk waits until no file in the workdir of the Workspace, or among its records, has the
 // supplied text in it.
 func expectNothingOnDisk(t *testing.T, i *instance, ws workspace.Workspace, text string) {
 	t.Helper()
 
-	root := i.workdir(string(ws.GetUID()))
+	for _, root := range []string{i.workdir(string(ws.GetUID())), i.records(string(ws.GetUID()))} {
+		expectNotIn(t, root, text)
+	}
+}
+
+func expectNotIn(t *testing.T, root, text string) {
+	t.Helper()
+
 	if _, err := os.Stat(root); err != nil {
-		t.Fatalf("want a workdir to search: %v", err)
+		t.Fatalf("want a directory to search: %v", err)
 	}
 
 	eventually(t, func() error {

@@ -77,7 +77,7 @@ exec '%s' "$@"
 func notedSerial(t *testing.T, i *instance, ws workspace.Workspace) int {
 	t.Helper()
 
-	data, err := os.ReadFile(filepath.Join(i.workdir(string(ws.GetUID())), ".crossplane.json"))
+	data, err := os.ReadFile(filepath.Join(i.records(string(ws.GetUID())), "manifest.json"))
 	if err != nil {
 		t.Fatalf("cannot read note: %v", err)
 	}

@@ -343,12 +343,19 @@ func (a *applier) observeApplied(ctx context.Context, applied *terraform.Applied
 	state := summarizeState(prior)
 	// OpenTofu does not count what a replacement has forgotten.
 	added := applied.Add + applied.Import - applied.Destroy - max(applied.Forget, a.plan.Summary.Forget)
+
+	// If some of them were gone, the state counted them, and those that were added may be the same: the CLI does not even
+	// raise the serial then. An apply with a plan of its own may have found so.
+	certain := len(a.plan.Drift) == 0 && a.cli.WhyNewPlan() == ""
+
 	// The next observation corrects the rest.
-	state.Resources = max(state.Resources+added, 0)
+	if certain || added < 0 {
+		state.Resources = max(state.Resources+added, 0)
+	}
 
 	// Another number of resources is another state, with a later serial. So an old copy is noticed even if "state push"
-	// has raised its serial. That number is not certain if some of them were gone, or the apply has made its own plan.
-	if added > 0 && state.Lineage != "" && len(a.plan.Drift) == 0 && a.cli.WhyNewPlan() == "" {
+	// has raised its serial.
+	if certain && added > 0 && state.Lineage != "" {
 		state.Serial++
 	}
 

@@ -40,6 +40,10 @@ func (g *stateGuard) lostState(ws workspace.Workspace, found *terraform.State) e
 		where = " The module has no backend, or a local one: its state was on the disk of the instance that served the Workspace before, in the workspace_dir of the backend, or below the spec.forProvider.entrypoint of that time."
 	}
 
+	if place.HTTP && found.Lineage == "" {
+		where = " The server has answered that there is none. Some answer so to credentials that may not read it: check them first."
+	}
+
 	reason, loss := workspace.Lost(ws, f)
 	if reason == "" {
 		return nil

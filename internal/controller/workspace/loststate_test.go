@@ -38,14 +38,21 @@ func TestLostState(t *testing.T) {
 		found  terraform.State
 		accept string
 		onDisk bool
+		http   bool
 		want   []string
 		not    string
 	}{
+		"Server": {
+			reason: "Servers hide what a token may not read.",
+			http:   true,
+			had:    commonv1beta1.StateSummary{Lineage: "l", Resources: 1},
+			want:   []string{`"tw" is gone`, "Some answer so to credentials that may not read it: check them first"},
+		},
 		"Backend": {
 			reason: "The message says how to proceed.",
 			had:    commonv1beta1.StateSummary{Lineage: "l", Resources: 1},
 			want:   []string{`"tw" is gone`, "Nothing was changed", workspace.AcceptLostStateAnnotationKey + "=l"},
-			not:    "disk",
+			not:    "credentials",
 		},
 		"Disk": {
 			reason: "Without a backend, the message says where the state was.",
@@ -116,7 +123,7 @@ func TestLostState(t *testing.T) {
 			t.Parallel()
 
 			r := newAttempt(t, withState(with(), &tc.had))
-			r.runner.place.OnDisk = tc.onDisk
+			r.runner.place.OnDisk, r.runner.place.HTTP = tc.onDisk, tc.http
 			meta.SetExternalName(r.ws, "tw")
 
 			if tc.accept != "" {
@@ -175,18 +182,18 @@ func TestApplied(t *testing.T) {
 			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 4, Resources: 3},
 		},
 		"AddedAgain": {
-			reason: "The state counts a resource that was deleted outside of Terraform, so that nothing is known.",
+			reason: "The state counts a resource that was deleted outside of Terraform, and is the same with the one that was added again.",
 			before: terraform.State{Lineage: "l", Serial: 3, Managed: 2},
 			drift:  []string{"a.b"},
 			did:    terraform.Summary{Add: 1},
-			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 3},
+			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 2},
 		},
 		"OwnPlan": {
 			reason:  "A plan that the apply has made may have had another drift.",
 			before:  terraform.State{Lineage: "l", Serial: 3, Managed: 2},
 			remakes: true,
 			did:     terraform.Summary{Add: 1},
-			want:    commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 3},
+			want:    commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 2},
 		},
 		"ForgottenByReplacement": {
 			reason: "The apply does not count what its plan has counted.",
