@@ -52,13 +52,16 @@ var (
 	// escapedSign matches an escaped template sign of HCL.
 	escapedSign = regexp.MustCompile(`([$%])[$%]\{`)
 
-	// userinfo matches the password in a URL, also of a proxy without a scheme, and a token in the place of the user.
-	// Names of users are shorter.
-	userinfo = regexp.MustCompile(`//(?:([^/\s:@]{20,})|[^/\s:@]*)(?::([^@\s]*))?@|^[^/\s:@]+:([^/@\s][^@\s]*)@`)
+	// userinfo matches the password in a URL, and a token in the place of the user. Names of users are shorter.
+	userinfo = regexp.MustCompile(`//(?:([^/\s:@]{20,})|[^/\s:@]*)(?::([^@\s]*))?@`)
+
+	// proxy matches the password in the address of a proxy without a scheme.
+	proxy = regexp.MustCompile(`^[^/\s:@"{]+:([^/@\s][^@\s]*)@[\w.-]+:\d+/?\s*$`)
 
 	// unescapedEnd matches characters that end the host of a URL. Programs show what is before and after them if a password has
 	// them as they are.
 	unescapedEnd = regexp.MustCompile(`[/?#]`)
+	port         = regexp.MustCompile(`^\d{1,5}$`)
 )
 
 // learn adds the forms of all contents.
@@ -136,9 +139,12 @@ func (v *values) content(text string) {
 		}
 
 		for _, m := range userinfo.FindAllStringSubmatch(line, -1) {
-			for _, secret := range m[1:] {
-				v.password(secret)
-			}
+			v.password(m[1])
+			v.password(m[2])
+		}
+
+		if m := proxy.FindStringSubmatch(line); m != nil {
+			v.password(m[1])
 		}
 	}
 
@@ -152,7 +158,8 @@ func (v *values) content(text string) {
 	}
 }
 
-// password adds the password in a URL, or a token in the place of the user.
+// password adds the password in a URL, and the parts in which a program shows it that takes a sign in it for the end of the
+// host. A part without a digit is more likely to be a word that is in messages, too, unless it follows the colon.
 func (v *values) password(text string) {
 	v.secret(text)
 
@@ -160,9 +167,17 @@ func (v *values) password(text string) {
 		v.secret(unescaped)
 	}
 
-	for _, piece := range unescapedEnd.Split(text, -1) {
-		v.secret(piece)
-		v.secret(":" + piece)
+	parts := unescapedEnd.Split(text, -1)
+	if port.MatchString(parts[0]) {
+		return // The "@" is in the path.
+	}
+
+	v.secret(":" + parts[0])
+
+	for _, part := range parts {
+		if strings.ContainsAny(part, "0123456789") {
+			v.secret(part)
+		}
 	}
 }
 

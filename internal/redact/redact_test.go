@@ -59,8 +59,17 @@ func TestText(t *testing.T) {
 		"CutPassword": {
 			reason:   "A program that parses a URL takes the sign # or / in a password for its end.",
 			contents: []string{"postgres://tf:hunter22#X9abcd@db.example.org/tf\n", "user:secret/of1234@proxy.example.org:80\n"},
-			text:     `parse "postgres://tf:hunter22": invalid port ":hunter22" after host, X9abcd, Unsupported proxy syntax in 'user:secret', invalid port ":secret" of1234`,
-			want:     `parse "postgres://tf(sensitive)": invalid port "(sensitive)" after host, (sensitive), Unsupported proxy syntax in 'user(sensitive)', invalid port "(sensitive)" (sensitive)`,
+			text:     `parse "postgres://tf:hunter22": invalid port ":hunter22" after host, X9abcd, Unsupported proxy syntax in 'user:secret', invalid port ":secret" secret, of1234`,
+			want:     `parse "postgres://tf(sensitive)": invalid port "(sensitive)" after host, (sensitive), Unsupported proxy syntax in 'user(sensitive)', invalid port "(sensitive)" secret, (sensitive)`,
+		},
+		"NoPassword": {
+			reason: "Words of addresses that have no password are in messages, too.",
+			contents: []string{
+				"mailto:webmaster@example.org", "arn:aws:sts::123456789012:assumed-role/Administrators/joe@example.org",
+				`url = "https://db.example.org:5432/production?notify=joe@example.org"`,
+			},
+			text: "google_service_account.webmaster, aws_iam_group.Administrators, module.production",
+			want: "google_service_account.webmaster, aws_iam_group.Administrators, module.production",
 		},
 		"TemplateSign": {
 			reason:   "A template sign is escaped in HCL, also in a heredoc.",

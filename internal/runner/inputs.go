@@ -162,10 +162,11 @@ func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets []
 	return secrets, nil
 }
 
-// endingWithLine returns the names of the environment variables whose values end with a line break. Tools add one to Secrets.
+// endingWithLine returns the names of the environment variables whose values are one line that ends with a line break. Tools
+// add one to Secrets.
 func (in *Inputs) endingWithLine() (names []string) {
 	for _, kv := range in.env {
-		if name, value, _ := strings.Cut(kv, "="); strings.HasSuffix(value, "\n") {
+		if name, value, _ := strings.Cut(kv, "="); strings.Index(value, "\n") == len(value)-1 && value != "" {
 			names = append(names, name)
 		}
 	}

@@ -24,8 +24,8 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`but has an invalid error message as described in the other accompanying messages`), "and its error_message cannot be shown, for example because it refers to a sensitive value"},
 	{regexp.MustCompile(`To proceed, either choose another supported \S+ version or update this version constraint\. Version constraints are normally set .*$`), "Update this version constraint, or choose another version in spec.forProvider.cli"},
 	{regexp.MustCompile(`(Blocks of type "(?:removed|ephemeral|encryption)" are not expected here)\.(?: Did you mean "[^"]*"\?)?`), "$1: other versions or products have them, and spec.forProvider.cli chooses one"},
-	{regexp.MustCompile(`(There is no function named "[^"]*")\.`), "$1: other versions or products may have it, and spec.forProvider.cli chooses one."},
-	{regexp.MustCompile(`(An argument named "(?:ephemeral|for_each|deprecated|enabled)" is not expected here)\.(?: Did you mean "[^"]*"\?)?`), "$1: other versions or products have it, and spec.forProvider.cli chooses one."},
+	{regexp.MustCompile(`(There is no function named "[^":]*")\.$`), "$1: other versions or products may have it, and spec.forProvider.cli chooses one."},
+	{regexp.MustCompile(`(An argument named "(?:ephemeral|for_each)" is not expected here)\.$`), "$1: other versions or products have it, and spec.forProvider.cli chooses one."},
 	{regexp.MustCompile(`(can only refer to the variable itself, using var\.[\w-]+)\.`), "$1: newer versions take others, too, and spec.forProvider.cli chooses one."},
 	{regexp.MustCompile(`is reserved for use by Terraform in a future version\.`), "is reserved: newer versions or OpenTofu may have it, and spec.forProvider.cli chooses one."},
 	{regexp.MustCompile(` To silence these warnings, use TF_VAR_\.\.\. environment variables .*$`), ""},
@@ -94,14 +94,16 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	// The same for the time, the name of a temporary directory, and what is new in each answer of a cloud.
 	{regexp.MustCompile(`current time \S+ is (after|before) `), "the current time is $1 "},
 	{regexp.MustCompile(`\bgetter\d+\b`), "getter"},
-	{regexp.MustCompile(`(?:,? ?\b(?:RequestID|HostID|request id|host id|Trace ID|Correlation ID): ?[A-Za-z0-9+/=_-]+)+(?: Timestamp: [0-9-]+[ T][0-9:.]+Z?)?`), ""},
+	{regexp.MustCompile(`(status code: \d+), request id: [^\s,]*(?:, host id: [^\s,]*)?`), "$1"},
+	{regexp.MustCompile(`(StatusCode: \d+), RequestID: [^\s,]*(?:, HostID: [^\s,]*)?`), "$1"},
+	{regexp.MustCompile(` Trace ID: \S+ Correlation ID: \S+ Timestamp: [0-9-]+[ T][0-9:.]+Z?`), ""},
 	{
 		regexp.MustCompile(`invalid port ("[^"]*") after host`),
 		"invalid port $1 after host: if it is the password, write the signs # / ? @ : in it as %23, %2F, %3F, %40, %3A",
 	},
 	{
 		regexp.MustCompile(`no configuration has been provided, try setting KUBERNETES_MASTER environment variable`),
-		"no configuration has been provided: set in_cluster_config = true in the kubernetes backend, or config_path with a file in spec.credentials of the ProviderConfig",
+		"no configuration has been provided: if it is for the kubernetes backend, set in_cluster_config = true there, or config_path with a file in spec.credentials of the ProviderConfig; otherwise configure the provider block",
 	},
 	{
 		regexp.MustCompile(`please ensure you have installed Azure CLI version \S+ or newer\. Error parsing json result from the Azure CLI: `),

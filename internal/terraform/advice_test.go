@@ -66,7 +66,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"InCluster": {
 			cli:  "invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable",
-			here: "invalid configuration: no configuration has been provided: set in_cluster_config = true in the kubernetes backend, or config_path with a file in spec.credentials of the ProviderConfig",
+			here: "invalid configuration: no configuration has been provided: if it is for the kubernetes backend, set in_cluster_config = true there, or config_path with a file in spec.credentials of the ProviderConfig; otherwise configure the provider block",
 		},
 		"Condition": {
 			cli:  "This check failed, but has an invalid error message as described in the other accompanying messages.",
@@ -88,6 +88,9 @@ func TestAdvice(t *testing.T) {
 			cli:  `An argument named "ephemeral" is not expected here.`,
 			here: `An argument named "ephemeral" is not expected here: other versions or products have it, and spec.forProvider.cli chooses one.`,
 		},
+		"MistypedArgument": {cli: `An argument named "for_each" is not expected here. Did you mean "for"?`, here: `An argument named "for_each" is not expected here. Did you mean "for"?`},
+		"MistypedFunction": {cli: `There is no function named "jon". Did you mean "join"?`, here: `There is no function named "jon". Did you mean "join"?`},
+		"OwnRequestID":     {cli: "certificate request id: 42 was denied", here: "certificate request id: 42 was denied"},
 		"NewerProvider": {
 			cli:  "The provider argument name \"for_each\" is reserved for use by Terraform in a\nfuture version.",
 			here: `The provider argument name "for_each" is reserved: newer versions or OpenTofu may have it, and spec.forProvider.cli chooses one.`,

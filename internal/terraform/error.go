@@ -100,7 +100,7 @@ func (e *Error) Error() string {
 	switch {
 	case e.said != "":
 		text += ": " + e.said
-	case late && (e.Op == opInit || e.Op == opPlan):
+	case late && !e.began && (e.Op == opInit || e.Op == opPlan):
 		text += " (--timeout), and the CLI said nothing: the backend, or another server that the run needs, may not answer"
 	}
 
@@ -281,9 +281,11 @@ func MissesParent(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool { return missesParent.MatchString(oneLine(d.Detail)) })
 }
 
-// MissesModule reports whether a directory that the module calls is missing.
+// MissesModule reports whether a directory that the module calls, and not one that it has downloaded, is missing.
 func MissesModule(err error) bool {
-	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Unreadable module directory") })
+	return anyError(err, func(_ *Error, d Diagnostic) bool {
+		return d.says("Unreadable module directory") && !strings.Contains(oneLine(d.Detail), DataDir+"/modules/")
+	})
 }
 
 // CannotRefresh reports whether a destroy failed before it changed anything, because something that is in the state or

@@ -49,6 +49,7 @@ type Plan struct {
 	MoreResources int
 	Outputs       []string
 	Drift         []string
+	Drifted       int // Resources, also those that Drift does not name.
 	Deletions     Deletions
 	// Warnings of the run.
 	Warnings Warnings
@@ -102,14 +103,17 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 	switch {
 	case changes && r.summary == nil && hasNoPlan(o.Out, res.stderr), // A Go program that panics ends with the same code.
 		res.interrupted != nil: // The plan may be incomplete.
-		return nil, newError(cmd.op, ws, res, r.errors)
+		e := newError(cmd.op, ws, res, r.errors)
+		e.began = r.began
+
+		return nil, e
 	}
 
 	r.addConfigProblems(res.stderr)
 
 	p := &Plan{
 		File: o.Out, Changes: changes && !r.onlyChecks(), Summary: r.total(), NoSummary: r.summary == nil,
-		Resources: r.planned.kept, MoreResources: r.planned.more, Outputs: r.newOutputs.kept, Drift: r.drift.kept,
+		Resources: r.planned.kept, MoreResources: r.planned.more, Outputs: r.newOutputs.kept, Drift: r.drift.kept, Drifted: len(r.drift.kept) + r.drift.more,
 		Deletions: ws.deletions(r.deletes), Warnings: r.warned(ws),
 	}
 	// Terraform names them, and does not count them.

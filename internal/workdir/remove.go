@@ -63,8 +63,12 @@ func (r *Root) Remove(uid string) (bool, error) {
 
 		removed = true
 
-		// What is left of the records if that fails is removed later.
-		return errors.Join(r.dir.Rename(uid, deleting+uid), r.dir.RemoveAll(path.Join(recordsDir, uid)))
+		if err := r.dir.Rename(uid, deleting+uid); err != nil {
+			return err
+		}
+
+		// Sweep removes what is left of the records if that fails.
+		return r.removeOrphanedRecords(uid)
 	})
 
 	switch {
@@ -87,17 +91,16 @@ func (r *Root) Remove(uid string) (bool, error) {
 // RemoveRemains removes what interrupted removals have left.
 func (r *Root) RemoveRemains() error {
 	names, err := namesWith(r.dir, ".", deleting)
-	recorded, recordsErr := namesWith(r.dir, recordsDir, "")
-	errs := []error{err, recordsErr}
+	if err != nil {
+		return err
+	}
+
+	var errs []error
 
 	for _, name := range names {
 		if isUID(strings.TrimPrefix(name, deleting)) {
 			errs = append(errs, r.removeRest(name))
 		}
-	}
-
-	for _, uid := range recorded {
-		errs = append(errs, r.removeOrphanedRecords(uid))
 	}
 
 	return errors.Join(errs...)

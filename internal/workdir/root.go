@@ -178,17 +178,31 @@ func (r *Root) open(uid string) (*Dir, error) {
 		return nil, fmt.Errorf("cannot open working directory: %w", err)
 	}
 
-	records := filepath.Join(recordsDir, uid)
-	if err := r.dir.MkdirAll(records, 0o700); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot create records of working directory: %w", err), dir.Close())
-	}
-
-	opened, err := r.dir.OpenRoot(records)
+	records, err := r.openRecords(uid)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open records of working directory: %w", err), dir.Close())
 	}
 
-	return &Dir{root: r, uid: uid, dir: dir, records: opened}, nil
+	return &Dir{root: r, uid: uid, dir: dir, records: records}, nil
+}
+
+// openRecords opens the directory for what is recorded about that of the UID. It creates a missing one.
+func (r *Root) openRecords(uid string) (*os.Root, error) {
+	name := filepath.Join(recordsDir, uid)
+
+	err := r.dir.MkdirAll(name, 0o700)
+	for _, dir := range []string{recordsDir, name} {
+		// A module can put a link there.
+		if err == nil {
+			err = checkDir(r.dir, dir)
+		}
+	}
+
+	if err != nil {
+		return nil, err
+	}
+
+	return r.dir.OpenRoot(name)
 }
 
 // List returns the UIDs that have a directory. Everything else below the root, including symbolic

@@ -159,6 +159,18 @@ func TestRootDir(t *testing.T) {
 			},
 			err: cmpopts.AnyError,
 		},
+		"RecordsOfOther": {
+			reason: "Nor does a link in the place of the records. A new directory would remove it.",
+			uid:    uidA,
+			prepare: func(t *testing.T, root, _ string) {
+				t.Helper()
+				mkdir(t, filepath.Join(root, uidA), 0o700)
+				mkdir(t, filepath.Join(root, uidB), 0o700)
+				mkdir(t, filepath.Join(root, recordsDir), 0o700)
+				symlink(t, "../"+uidB, filepath.Join(root, recordsDir, uidA))
+			},
+			err: cmpopts.AnyError,
+		},
 		"SymlinkToOther": {
 			reason: "A link in the place of the directory does not lead to that of another Workspace.",
 			uid:    uidA,

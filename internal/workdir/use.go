@@ -132,10 +132,15 @@ func (r *Root) Sweep(ctx context.Context, fn func(*Dir) error) (time.Duration, e
 		return 0, err
 	}
 
-	var (
-		wait time.Duration
-		errs []error
-	)
+	var wait time.Duration
+
+	// Without a directory, they may have the plan of a killed run.
+	recorded, err := namesWith(r.dir, recordsDir, "")
+	errs := []error{err}
+
+	for _, uid := range recorded {
+		errs = append(errs, r.removeOrphanedRecords(uid))
+	}
 
 	for _, uid := range uids {
 		if ctx.Err() != nil {

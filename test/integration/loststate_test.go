@@ -109,6 +109,20 @@ func TestLostState(t *testing.T) {
 		expectDone(t, e, "created")
 	})
 
+	// No plan has seen the state yet, and the apply has made its own one.
+	t.Run("AtOnce", func(t *testing.T) {
+		t.Parallel()
+
+		e := newEvidence(t)
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e),
+			withParameters(func(p *commonv1beta1.ModuleParameters) { p.ApplyArgs = []string{"-refresh=true"} }))
+		expectReady(t, c, ws)
+		c.remove(t, stateSecret(ws, ns, suffix))
+		c.annotate(t, ws, requestedAt, "first")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is another one", acceptLostState)
+		expectDone(t, e, "created")
+	})
+
 	t.Run("OldCopy", func(t *testing.T) {
 		t.Parallel()
 

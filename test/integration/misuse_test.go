@@ -59,7 +59,7 @@ func TestMisuse(t *testing.T) {
 			reason: "The backend uses neither the credentials of the pod nor a file.", module: resource,
 			config: configSpec{Configuration: new("terraform {\n  backend \"kubernetes\" {\n    secret_suffix = \"a\"\n  }\n}\n")},
 			env:    []commonv1beta1.EnvVar{{Name: "KUBE_CONFIG_PATH"}},
-			synced: "no configuration has been provided: set in_cluster_config = true in the kubernetes backend, or config_path with a file in spec.credentials of the ProviderConfig",
+			synced: "no configuration has been provided: if it is for the kubernetes backend, set in_cluster_config = true there, or config_path with a file in spec.credentials of the ProviderConfig",
 		},
 		"Azure": {
 			reason: "There are no credentials.", module: resource,

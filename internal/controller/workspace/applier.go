@@ -344,18 +344,21 @@ func (a *applier) observeApplied(ctx context.Context, applied *terraform.Applied
 	// OpenTofu does not count what a replacement has forgotten.
 	added := applied.Add + applied.Import - applied.Destroy - max(applied.Forget, a.plan.Summary.Forget)
 
-	// If some of them were gone, the state counted them, and those that were added may be the same: the CLI does not even
-	// raise the serial then. An apply with a plan of its own may have found so.
-	certain := len(a.plan.Drift) == 0 && a.cli.WhyNewPlan() == ""
+	// As many of them may have been gone before. The state counted these, and those that were added may be the same: the CLI
+	// does not even raise the serial then. If more were added, it has.
+	gone := a.plan.Drifted
+	if a.cli.WhyNewPlan() != "" {
+		gone = prior.Managed // A plan that the apply has made may have found so.
+	}
 
 	// The next observation corrects the rest.
-	if certain || added < 0 {
+	if added < 0 || added > gone {
 		state.Resources = max(state.Resources+added, 0)
 	}
 
 	// Another number of resources is another state, with a later serial. So an old copy is noticed even if "state push"
 	// has raised its serial.
-	if certain && added > 0 && state.Lineage != "" {
+	if added > 0 && gone == 0 && state.Lineage != "" {
 		state.Serial++
 	}
 

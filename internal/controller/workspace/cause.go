@@ -81,12 +81,8 @@ func causeOf(ws workspace.Workspace, text string) string {
 		text = cause
 	}
 
-	if strings.Contains(text, ownerRefused) {
-		return "the provider needs the right to update workspaces/finalizers: " + text
-	}
-
 	if cause, ok := strings.CutPrefix(text, publishing+": "); ok {
-		return secretCause(ws, cause)
+		return secretCause(ws, explainOwnerRefused(cause))
 	}
 
 	switch {
@@ -99,8 +95,17 @@ func causeOf(ws workspace.Workspace, text string) string {
 	case strings.HasPrefix(text, policiesInvalid):
 		return fmt.Sprintf("spec.managementPolicies is %s, which is not supported. Similar and supported: %s", policySet(p), strings.Join(similarPolicies(p), ", "))
 	default:
+		return explainOwnerRefused(text)
+	}
+}
+
+// explainOwnerRefused names the right that is missing if an owner reference was refused to the provider, and not to a run.
+func explainOwnerRefused(text string) string {
+	if !strings.Contains(text, ownerRefused) || slices.ContainsFunc([]string{"plan", "apply", "destroy"}, func(run string) bool { return strings.HasPrefix(text, "cannot "+run) }) {
 		return text
 	}
+
+	return "the provider needs the right to update workspaces/finalizers: " + text
 }
 
 // whyPaused says what pauses a Workspace. It is not written again when only one of two reasons ends.

@@ -53,6 +53,14 @@ func TestCauseOf(t *testing.T) {
 			reason: "The right that is missing is named.", text: "connect failed: cannot create object: secrets is forbidden: cannot set blockOwnerDeletion in this case",
 			want: "the provider needs the right to update workspaces/finalizers: cannot create object: secrets is forbidden: cannot set blockOwnerDeletion in this case",
 		},
+		"OwnerOfSecretRefused": {
+			reason: "The Secret is named, too.", text: "cannot create or update connection secret: cannot set blockOwnerDeletion in this case",
+			want: "cannot create or update connection secret ns/out: the provider needs the right to update workspaces/finalizers: cannot set blockOwnerDeletion in this case",
+		},
+		"OwnerRefusedToModule": {
+			reason: "The module has made it.", text: "update failed: cannot apply: cannot set blockOwnerDeletion in this case",
+			want: "cannot apply: cannot set blockOwnerDeletion in this case",
+		},
 		"SecretOfAnother": {
 			reason: "The Secret and the field are named.", text: `cannot create or update connection secret: existing secret is not controlled by UID "1-2"`,
 			want: "cannot create or update connection secret ns/out: it exists and belongs to another object. Choose another name in spec.writeConnectionSecretToRef: each Workspace needs a Secret of its own",

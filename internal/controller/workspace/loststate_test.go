@@ -195,6 +195,20 @@ func TestApplied(t *testing.T) {
 			did:     terraform.Summary{Add: 1},
 			want:    commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 2},
 		},
+		"OwnPlanOfNothing": {
+			reason:  "Nothing can have been gone.",
+			before:  terraform.State{Lineage: "l", Serial: 1},
+			remakes: true,
+			did:     terraform.Summary{Add: 3},
+			want:    commonv1beta1.StateSummary{Lineage: "l", Serial: 2, Resources: 3},
+		},
+		"AddedBesideDrift": {
+			reason: "No more can have been gone than have drifted.",
+			before: terraform.State{Lineage: "l", Serial: 3, Managed: 4},
+			drift:  []string{"a.b"},
+			did:    terraform.Summary{Add: 2},
+			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 6},
+		},
 		"ForgottenByReplacement": {
 			reason: "The apply does not count what its plan has counted.",
 			before: terraform.State{Lineage: "l", Managed: 2},
@@ -227,7 +241,7 @@ func TestApplied(t *testing.T) {
 			t.Parallel()
 
 			r := newAttempt(t, with())
-			r.applier.plan = &terraform.Plan{Prior: &tc.before, Drift: tc.drift, Summary: tc.plan}
+			r.applier.plan = &terraform.Plan{Prior: &tc.before, Drift: tc.drift, Drifted: len(tc.drift), Summary: tc.plan}
 			r.runner.state = &terraform.State{Lineage: "l", Serial: 4, Managed: 1}
 			r.runner.remakes = tc.remakes
 
