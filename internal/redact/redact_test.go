@@ -66,10 +66,10 @@ func TestText(t *testing.T) {
 			reason: "Words of addresses that have no password are in messages, too.",
 			contents: []string{
 				"mailto:webmaster@example.org", "arn:aws:sts::123456789012:assumed-role/Administrators/joe@example.org",
-				`url = "https://db.example.org:5432/production?notify=joe@example.org"`,
+				`url = "https://db.example.org:5432/production1?notify=joe@example.org"`,
 			},
-			text: "google_service_account.webmaster, aws_iam_group.Administrators, module.production",
-			want: "google_service_account.webmaster, aws_iam_group.Administrators, module.production",
+			text: "google_service_account.webmaster, aws_iam_group.Administrators, module.production1",
+			want: "google_service_account.webmaster, aws_iam_group.Administrators, module.production1",
 		},
 		"TemplateSign": {
 			reason:   "A template sign is escaped in HCL, also in a heredoc.",

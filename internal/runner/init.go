@@ -169,19 +169,24 @@ func (r *Runner) pluginCacheRun() plugincache.Run {
 }
 
 // withInit calls run in a directory that is initialized. If run needs other providers, other modules
-// or another backend, withInit initializes again and calls run once more.
+// or another backend, withInit initializes again and calls run once more. It does that twice if only the second run shows that the
+// state needs a provider.
 func (r *Runner) withInit(ctx context.Context, run func() error) error {
 	if err := r.Prepare(ctx); err != nil {
 		return err
 	}
 
 	err := run()
-	if terraform.NeedsInit(err) {
-		if err := r.initAgain(ctx, terraform.InitOptions{State: terraform.NeedsStateInit(err)}); err != nil {
+
+	for needs := terraform.NeedsInit(err); needs; {
+		o := terraform.InitOptions{State: terraform.NeedsStateInit(err)}
+		if err := r.initAgain(ctx, o); err != nil {
 			return UnpreparedError{err}
 		}
 
 		err = run()
+		// A module that uses another provider instead asks for that one first.
+		needs = !o.State && terraform.NeedsStateInit(err)
 	}
 
 	// The next run asks for init.

@@ -71,6 +71,18 @@ func TestReuseOfInit(t *testing.T) {
 				{uid: secondUID, answers: map[string][]string{"state": {"[ ! -e .terraform/mine/again ]; exit $?"}}, ran: []string{pullRun}},
 			},
 		},
+		"StateInitAfterInit": {
+			reason: "The configuration is asked for first, and then the state.",
+			turns: []turn{
+				{uid: firstUID, answers: map[string][]string{"state": {fails(uninitialized), fails("unavailable provider")}}, ran: []string{initRun, pullRun, initRun, pullRun, initRun, pullRun}},
+			},
+		},
+		"StateInitOnce": {
+			reason: "An init for the state is not repeated.",
+			turns: []turn{
+				{uid: firstUID, answers: map[string][]string{"state": {fails("unavailable provider"), fails("unavailable provider")}}, failed: true, ran: []string{initRun, pullRun, initRun, pullRun}},
+			},
+		},
 		"StateInit": {
 			reason: "A result with the providers of one state is not kept.",
 			turns: []turn{

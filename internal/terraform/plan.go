@@ -202,6 +202,7 @@ func readPlanFile(path string) *State {
 	}
 
 	read.Lineage, read.Serial = refreshed.Lineage, refreshed.Serial
+	read.Gone = max(read.Managed-refreshed.Managed, 0)
 
 	return read
 }

@@ -39,7 +39,7 @@ func Remembered(ws Workspace) commonv1beta1.StateSummary {
 // the loss. Both are empty if nothing was lost, or the loss is accepted.
 //
 // An accepted loss has no effect on later ones: a new state has a new lineage, and an old copy, which
-// keeps the lineage, gets other serials from then on.
+// keeps the lineage, gets other serials from then on. Only the same copy, if it is restored once more, may have the same answer.
 func Lost(ws Workspace, found Found) (reason, loss string) {
 	own, had := ws.GetOwnership(), Remembered(ws)
 

@@ -91,6 +91,25 @@ func TestDrift(t *testing.T) {
 	}
 }
 
+// TestGoneWithItsProvider has a resource that does not exist any more, and a change after which the module does not use its
+// provider. The CLI does not call that drift, and the state does not count it after the apply.
+func TestGoneWithItsProvider(t *testing.T) {
+	t.Parallel()
+
+	eachCLI(t, func(t *testing.T, cli string) {
+		t.Helper()
+
+		c, ns, shard, i := useCommon(t, cli)
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "provider"))), withModule(moduleFile(t, "vanishing.tf")))
+		expectReady(t, c, ws)
+
+		c.changeModule(t, ws, "resource \"terraform_data\" \"other\" {}\n")
+		expectReady(t, c, ws)
+		expectOnlyPlans(t, c, i, ws)
+		expectReady(t, c, ws)
+	})
+}
+
 // TestDriftOfModule changes the module. A Workspace that may not be updated reports drift
 // until the module is changed back.
 func TestDriftOfModule(t *testing.T) {

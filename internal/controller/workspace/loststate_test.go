@@ -188,6 +188,12 @@ func TestApplied(t *testing.T) {
 			did:    terraform.Summary{Add: 1},
 			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 2},
 		},
+		"GoneWithProvider": {
+			reason: "The CLI reports no drift of resources whose provider the module does not use any more.",
+			before: terraform.State{Lineage: "l", Serial: 3, Managed: 3, Gone: 2},
+			did:    terraform.Summary{Add: 1},
+			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 3},
+		},
 		"OwnPlan": {
 			reason:  "A plan that the apply has made may have had another drift.",
 			before:  terraform.State{Lineage: "l", Serial: 3, Managed: 2},
