@@ -103,7 +103,7 @@ func TestGoneWithItsProvider(t *testing.T) {
 		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "provider"))), withModule(moduleFile(t, "vanishing.tf")))
 		expectReady(t, c, ws)
 
-		c.changeModule(t, ws, "resource \"terraform_data\" \"other\" {}\n")
+		c.changeModule(t, ws, "resource \"terraform_data\" \"lasting\" {}\nresource \"terraform_data\" \"other\" {}\n")
 		expectReady(t, c, ws)
 		expectOnlyPlans(t, c, i, ws)
 		expectReady(t, c, ws)
