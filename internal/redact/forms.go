@@ -55,8 +55,11 @@ var (
 	// userinfo matches the password in a URL, and a token in the place of the user. Names of users are shorter.
 	userinfo = regexp.MustCompile(`//(?:([^/\s:@]{20,})|[^/\s:@]*)(?::([^@\s]*))?@`)
 
-	// proxy matches the password in the address of a proxy without a scheme.
-	proxy = regexp.MustCompile(`^[^/\s:@"{]+:([^/@\s][^@\s]*)@[\w.-]+:\d+/?\s*$`)
+	// proxy matches the password in an address without a scheme, as of a proxy or a database, or what looks like one. With
+	// a port, or if it is no path and has a digit, it is one: ARNs and addresses of mails are not.
+	proxy     = regexp.MustCompile(`^[^/\s:@"{]+:([^/@\s][^@\s]*)@(\S+)\s*$`)
+	withPort  = regexp.MustCompile(`^(?:[\w.-]+|\[[0-9a-f:]+\]):\d+\b`)
+	wordDigit = regexp.MustCompile(`^[^/]*\d[^/]*$`)
 
 	// unescapedEnd matches characters that end the host of a URL. Programs show what is before and after them if a password has
 	// them as they are.
@@ -143,7 +146,7 @@ func (v *values) content(text string) {
 			v.password(m[2])
 		}
 
-		if m := proxy.FindStringSubmatch(line); m != nil {
+		if m := proxy.FindStringSubmatch(line); m != nil && (withPort.MatchString(m[2]) || wordDigit.MatchString(m[1])) {
 			v.password(m[1])
 		}
 	}
@@ -168,7 +171,7 @@ func (v *values) password(text string) {
 	}
 
 	parts := unescapedEnd.Split(text, -1)
-	if port.MatchString(parts[0]) {
+	if len(parts) > 1 && port.MatchString(parts[0]) && text[len(parts[0])] != '#' {
 		return // The "@" is in the path.
 	}
 

@@ -62,6 +62,12 @@ func TestText(t *testing.T) {
 			text:     `parse "postgres://tf:hunter22": invalid port ":hunter22" after host, X9abcd, Unsupported proxy syntax in 'user:secret', invalid port ":secret" secret, of1234`,
 			want:     `parse "postgres://tf(sensitive)": invalid port "(sensitive)" after host, (sensitive), Unsupported proxy syntax in 'user(sensitive)', invalid port "(sensitive)" secret, (sensitive)`,
 		},
+		"PasswordWithoutScheme": {
+			reason:   "Proxies and databases have addresses without a scheme.",
+			contents: []string{"user:secret12@proxy.example.org", "app:hunter2secret@tcp(10.0.0.1:3306)/db", "user:pw1234567@[2001:db8::1]:3128", "https://u:12345@h.example.org"},
+			text:     "secret12 hunter2secret pw1234567 and :12345",
+			want:     "(sensitive) (sensitive) (sensitive) and (sensitive)",
+		},
 		"NoPassword": {
 			reason: "Words of addresses that have no password are in messages, too.",
 			contents: []string{

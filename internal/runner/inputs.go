@@ -166,7 +166,8 @@ func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets []
 // add one to Secrets.
 func (in *Inputs) endingWithLine() (names []string) {
 	for _, kv := range in.env {
-		if name, value, _ := strings.Cut(kv, "="); strings.Index(value, "\n") == len(value)-1 && value != "" {
+		name, value, _ := strings.Cut(kv, "=")
+		if line := strings.TrimRight(value, "\r\n"); line != value && !strings.Contains(line, "\n") {
 			names = append(names, name)
 		}
 	}

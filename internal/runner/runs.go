@@ -46,6 +46,8 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 		if p.Prior, err = r.State(ctx); err != nil {
 			return nil, err
 		}
+
+		p.Prior.Gone = p.Prior.Managed // It does not have what the plan has found.
 	}
 
 	return p, nil

@@ -89,6 +89,10 @@ func TestAdvice(t *testing.T) {
 			here: `An argument named "ephemeral" is not expected here: other versions or products have it, and spec.forProvider.cli chooses one.`,
 		},
 		"MistypedArgument": {cli: `An argument named "for_each" is not expected here. Did you mean "for"?`, here: `An argument named "for_each" is not expected here. Did you mean "for"?`},
+		"SimilarFunction": {
+			cli:  `There is no function named "urldecode". Did you mean "urlencode"?`,
+			here: `There is no function named "urldecode": other versions or products may have it, and spec.forProvider.cli chooses one.`,
+		},
 		"MistypedFunction": {cli: `There is no function named "jon". Did you mean "join"?`, here: `There is no function named "jon". Did you mean "join"?`},
 		"OwnRequestID":     {cli: "certificate request id: 42 was denied", here: "certificate request id: 42 was denied"},
 		"NewerProvider": {

@@ -49,7 +49,6 @@ type Plan struct {
 	MoreResources int
 	Outputs       []string
 	Drift         []string
-	Drifted       int // Resources, also those that Drift does not name.
 	Deletions     Deletions
 	// Warnings of the run.
 	Warnings Warnings
@@ -113,7 +112,7 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 
 	p := &Plan{
 		File: o.Out, Changes: changes && !r.onlyChecks(), Summary: r.total(), NoSummary: r.summary == nil,
-		Resources: r.planned.kept, MoreResources: r.planned.more, Outputs: r.newOutputs.kept, Drift: r.drift.kept, Drifted: len(r.drift.kept) + r.drift.more,
+		Resources: r.planned.kept, MoreResources: r.planned.more, Outputs: r.newOutputs.kept, Drift: r.drift.kept,
 		Deletions: ws.deletions(r.deletes), Warnings: r.warned(ws),
 	}
 	// Terraform names them, and does not count them.

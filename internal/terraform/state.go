@@ -25,7 +25,7 @@ type State struct {
 	Serial    uint64 // Grows with every change.
 	Resources int    // Instances, data sources included.
 	Managed   int    // Instances, without data sources.
-	Gone      int    // Of those, how many the refresh of a plan has not found. The CLI does not report all of them as drift.
+	Gone      int    // Of those, how many the refresh of a plan has not found, at most. The CLI does not report all of them as drift.
 	Deposed   int    // Objects that were replaced and are still to be destroyed. The other numbers do not count them.
 	// Outputs of the root module, except null ones, with the values of sensitive ones.
 	Outputs map[string]Output

@@ -52,6 +52,8 @@ func (r *Root) Remove(uid string) (bool, error) {
 
 	removed := false
 
+	var left error
+
 	_, err := r.unused(uid, true, func(*Dir) error {
 		if err := r.writable(uid, r.keepStates); err != nil {
 			return err
@@ -67,8 +69,9 @@ func (r *Root) Remove(uid string) (bool, error) {
 			return err
 		}
 
-		// Sweep removes what is left of the records if that fails.
-		return r.removeOrphanedRecords(uid)
+		left = r.removeOrphanedRecords(uid) // If some are left, Sweep removes them.
+
+		return nil
 	})
 
 	switch {
@@ -85,7 +88,7 @@ func (r *Root) Remove(uid string) (bool, error) {
 	delete(r.seen, uid)
 	r.mu.Unlock()
 
-	return true, r.removeRest(deleting + uid)
+	return true, errors.Join(left, r.removeRest(deleting+uid))
 }
 
 // RemoveRemains removes what interrupted removals have left.
@@ -109,6 +112,15 @@ func (r *Root) RemoveRemains() error {
 // removeOrphanedRecords removes the records about a directory that does not exist. They would say of the next one with
 // this UID that its files, and its state, are there.
 func (r *Root) removeOrphanedRecords(uid string) error {
+	// A module can put a link there.
+	if err := checkDir(r.dir, recordsDir); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+
+		return err
+	}
+
 	if _, err := r.dir.Lstat(uid); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

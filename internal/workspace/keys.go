@@ -17,7 +17,7 @@ const KeyPrefix = "terraform.crossplane.io/"
 
 // AcceptLostStateAnnotationKey is the annotation on a Workspace with which a person accepts that a
 // Terraform state is lost. Its value is the lineage of that state, or LineageUnknown. For an old copy
-// of a state the value also has the serial that the state had, so that it does not accept a later loss.
+// of a state the value also has the serials of the state and of the copy, so that it does not accept a later loss.
 const AcceptLostStateAnnotationKey = "terraform.crossplane.io/accept-lost-state"
 
 // AcceptTakenOverStateAnnotationKey is the annotation on a Workspace with which a person accepts that it destroys

@@ -38,8 +38,8 @@ func Remembered(ws Workspace) commonv1beta1.StateSummary {
 // latter was lost, and returns the value of AcceptLostStateAnnotationKey with which a person accepts
 // the loss. Both are empty if nothing was lost, or the loss is accepted.
 //
-// An accepted loss has no effect on later ones: a new state has a new lineage, and an old copy, which
-// keeps the lineage, gets other serials from then on. Only the same copy, if it is restored once more, may have the same answer.
+// An accepted loss has no effect on later ones: a new state has a new lineage, and an old copy, which keeps the lineage, gets
+// other serials from then on. Only the same copy, if it is restored once more, may have the same answer.
 func Lost(ws Workspace, found Found) (reason, loss string) {
 	own, had := ws.GetOwnership(), Remembered(ws)
 
@@ -64,7 +64,7 @@ func Lost(ws Workspace, found Found) (reason, loss string) {
 
 	loss = cmp.Or(had.Lineage, LineageUnknown)
 	if found.Lineage == had.Lineage && found.Lineage != "" {
-		loss = fmt.Sprintf("%s/%d", loss, had.Serial)
+		loss = fmt.Sprintf("%s/%d/%d", loss, had.Serial, found.Serial)
 	}
 
 	if Answer(ws, AcceptLostStateAnnotationKey) == loss {

@@ -155,7 +155,7 @@ func TestLostState(t *testing.T) {
 		expectDone(t, e, "created")
 
 		// Accepting the copy does not mean accepting its later loss.
-		c.annotate(t, ws, acceptLostState, fmt.Sprintf("%s/%d", lineage, ws.GetObservation().State.Serial))
+		c.annotate(t, ws, acceptLostState, fmt.Sprintf("%s/%d/%d", lineage, ws.GetObservation().State.Serial, serial))
 		expectReady(t, c, ws)
 		c.annotate(t, ws, requestedAt, "fourth")
 		expectHandled(t, c, ws, "fourth")

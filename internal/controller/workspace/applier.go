@@ -346,7 +346,7 @@ func (a *applier) observeApplied(ctx context.Context, applied *terraform.Applied
 
 	// As many of them may have been gone before. The state counted these, and those that were added may be the same: the CLI
 	// does not even raise the serial then. If more were added, it has.
-	gone := max(a.plan.Drifted, prior.Gone)
+	gone := prior.Gone
 	if a.cli.WhyNewPlan() != "" {
 		gone = prior.Managed // A plan that the apply has made may have found so.
 	}

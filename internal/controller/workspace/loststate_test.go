@@ -88,21 +88,28 @@ func TestLostState(t *testing.T) {
 			want:   []string{"is gone"},
 		},
 		"OldCopy": {
-			reason: "A person has accepted this copy.",
+			reason: "The value names the copy.",
 			had:    commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},
 			found:  terraform.State{Lineage: "l", Serial: 6},
-			want:   []string{"is an old copy", workspace.AcceptLostStateAnnotationKey + "=l/7"},
+			want:   []string{"is an old copy", workspace.AcceptLostStateAnnotationKey + "=l/7/6"},
+		},
+		"OlderCopy": {
+			reason: "A person has accepted another copy.",
+			had:    commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},
+			found:  terraform.State{Lineage: "l", Serial: 5},
+			accept: "l/7/6",
+			want:   []string{"is an old copy"},
 		},
 		"AcceptedOldCopy": {
 			reason: "A person says that there is no newer state.",
 			had:    commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},
 			found:  terraform.State{Lineage: "l", Serial: 6},
-			accept: "l/7",
+			accept: "l/7/6",
 		},
 		"LostAfterOldCopy": {
 			reason: "A person once accepted a copy, but not that everything is lost.",
 			had:    commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 1},
-			accept: "l/7",
+			accept: "l/7/6",
 			want:   []string{"is gone"},
 		},
 		"OldCopyAfterLoss": {
@@ -158,7 +165,6 @@ func TestApplied(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		before  terraform.State
-		drift   []string
 		remakes bool
 		did     terraform.Summary
 		plan    terraform.Summary
@@ -183,16 +189,9 @@ func TestApplied(t *testing.T) {
 		},
 		"AddedAgain": {
 			reason: "The state counts a resource that was deleted outside of Terraform, and is the same with the one that was added again.",
-			before: terraform.State{Lineage: "l", Serial: 3, Managed: 2},
-			drift:  []string{"a.b"},
+			before: terraform.State{Lineage: "l", Serial: 3, Managed: 2, Gone: 1},
 			did:    terraform.Summary{Add: 1},
 			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 2},
-		},
-		"GoneWithProvider": {
-			reason: "The CLI reports no drift of resources whose provider the module does not use any more.",
-			before: terraform.State{Lineage: "l", Serial: 3, Managed: 3, Gone: 2},
-			did:    terraform.Summary{Add: 1},
-			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 3},
 		},
 		"OwnPlan": {
 			reason:  "A plan that the apply has made may have had another drift.",
@@ -208,10 +207,9 @@ func TestApplied(t *testing.T) {
 			did:     terraform.Summary{Add: 3},
 			want:    commonv1beta1.StateSummary{Lineage: "l", Serial: 2, Resources: 3},
 		},
-		"AddedBesideDrift": {
-			reason: "No more can have been gone than have drifted.",
-			before: terraform.State{Lineage: "l", Serial: 3, Managed: 4},
-			drift:  []string{"a.b"},
+		"AddedBesideGone": {
+			reason: "More were added than were gone.",
+			before: terraform.State{Lineage: "l", Serial: 3, Managed: 4, Gone: 1},
 			did:    terraform.Summary{Add: 2},
 			want:   commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 6},
 		},
@@ -247,7 +245,7 @@ func TestApplied(t *testing.T) {
 			t.Parallel()
 
 			r := newAttempt(t, with())
-			r.applier.plan = &terraform.Plan{Prior: &tc.before, Drift: tc.drift, Drifted: len(tc.drift), Summary: tc.plan}
+			r.applier.plan = &terraform.Plan{Prior: &tc.before, Summary: tc.plan}
 			r.runner.state = &terraform.State{Lineage: "l", Serial: 4, Managed: 1}
 			r.runner.remakes = tc.remakes
 
