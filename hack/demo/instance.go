@@ -89,13 +89,11 @@ func (i *instance) kill() {
 }
 
 // lastRun returns when the instance last ran the CLI for the Workspace with the supplied
-// UID: the time of the newest change to the files in its workdir. It is zero if there is
-// no workdir.
+// UID: the time of the newest change to what is recorded about its workdir. It is zero if there is
+// no such record.
 func (i *instance) lastRun(uid string) (time.Time, error) {
-	dir := os.DirFS(filepath.Join(i.Root, uid))
+	dir := os.DirFS(filepath.Join(i.Root, ".records", uid))
 
-	// The files in the directories below do not count: they belong to the CLI, and with some
-	// plugins there are many.
 	names, err := fs.Glob(dir, "*")
 	if err != nil {
 		return time.Time{}, err

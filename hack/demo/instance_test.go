@@ -33,34 +33,34 @@ func TestServedBy(t *testing.T) {
 		},
 		"Another": {
 			reason:  "The workdir of another Workspace does not count.",
-			changes: map[string]time.Duration{"shard-0/other/main.tf": time.Second},
+			changes: map[string]time.Duration{"shard-0/.records/other/main.tf": time.Second},
 			want:    "",
 		},
 		"One": {
 			reason:  "Where the workdir is there it is served.",
-			changes: map[string]time.Duration{"shard-1/uid/main.tf": time.Second},
+			changes: map[string]time.Duration{"shard-1/.records/uid/main.tf": time.Second},
 			want:    "shard-1",
 		},
 		"Moved": {
 			reason: "Both have a workdir; the one where something happened last counts.",
 			changes: map[string]time.Duration{
-				"shard-0/uid/main.tf": 3 * time.Second,
-				"shard-1/uid/main.tf": 2 * time.Second,
+				"shard-0/.records/uid/main.tf": 3 * time.Second,
+				"shard-1/.records/uid/main.tf": 2 * time.Second,
 			},
 			want: "shard-1",
 		},
 		"MovedBack": {
 			reason: "An old file does not hide a new one.",
 			changes: map[string]time.Duration{
-				"shard-0/uid/main.tf": time.Minute,
-				"shard-0/uid/plan":    time.Second,
-				"shard-1/uid/main.tf": 2 * time.Second,
+				"shard-0/.records/uid/main.tf": time.Minute,
+				"shard-0/.records/uid/plan":    time.Second,
+				"shard-1/.records/uid/main.tf": 2 * time.Second,
 			},
 			want: "shard-0",
 		},
 		"Forgotten": {
 			reason:  "No instance serves a Workspace whose last run was too long ago.",
-			changes: map[string]time.Duration{"shard-0/uid/main.tf": forgotten + time.Second},
+			changes: map[string]time.Duration{"shard-0/.records/uid/main.tf": forgotten + time.Second},
 			want:    "",
 		},
 	}
