@@ -28,7 +28,7 @@ type StatePlace struct {
 	OnDisk    bool // Not in a remote backend.
 	InWorkdir bool // In the directory of the Workspace, which no other Workspace uses.
 	Locked    bool // An apply certainly locks it.
-	HTTP      bool // A server of people answers for it, perhaps with 404 to a token without the right to read it.
+	HTTP      bool // In the backend http, whose servers may answer 404 to a token without the right to read it.
 }
 
 // StatePlace returns where the state is, according to the record of init. The text of the

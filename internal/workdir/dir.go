@@ -50,9 +50,6 @@ type Dir struct {
 // Path of the directory, absolute.
 func (d *Dir) Path() string { return filepath.Join(d.root.path, d.uid) }
 
-// Records is the absolute path of the directory for what is recorded about this one. Modules do not have it.
-func (d *Dir) Records() string { return filepath.Join(d.root.path, recordsDir, d.uid) }
-
 // Sync replaces the inputs in the directory with the given ones, by their slash separated names
 // relative to the directory. It writes the files that differ, and removes the inputs of an
 // earlier Sync that are not given now. It replaces a file of another writer only if the name is

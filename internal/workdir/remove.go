@@ -109,25 +109,6 @@ func (r *Root) RemoveRemains() error {
 	return errors.Join(errs...)
 }
 
-// removeOrphanedRecords removes the records about a directory that does not exist. They would say of the next one with
-// this UID that its files, and its state, are there.
-func (r *Root) removeOrphanedRecords(uid string) error {
-	// A module can put a link there.
-	if err := checkDir(r.dir, recordsDir); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-
-		return err
-	}
-
-	if _, err := r.dir.Lstat(uid); !errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-
-	return r.dir.RemoveAll(path.Join(recordsDir, uid))
-}
-
 func (r *Root) removeRest(name string) error {
 	if err := r.writable(name, r.removeAll); err != nil {
 		return fmt.Errorf("cannot remove the rest of a working directory: %w", err)

@@ -21,13 +21,7 @@ import (
 )
 
 // clusterName is the file, below the root, that names the cluster of the root.
-const (
-	clusterName = ".cluster"
-
-	// recordsDir, below the root, has what the provider records about each directory, by UID. It is not in the directory:
-	// modules package their own directory, or hash it, and the records change with each run.
-	recordsDir = ".records"
-)
+const clusterName = ".cluster"
 
 // A Root is the directory that holds the directories of all Workspaces. Its methods may be called
 // concurrently, by other processes too.
@@ -184,25 +178,6 @@ func (r *Root) open(uid string) (*Dir, error) {
 	}
 
 	return &Dir{root: r, uid: uid, dir: dir, records: records}, nil
-}
-
-// openRecords opens the directory for what is recorded about that of the UID. It creates a missing one.
-func (r *Root) openRecords(uid string) (*os.Root, error) {
-	name := filepath.Join(recordsDir, uid)
-
-	err := r.dir.MkdirAll(name, 0o700)
-	for _, dir := range []string{recordsDir, name} {
-		// A module can put a link there.
-		if err == nil {
-			err = checkDir(r.dir, dir)
-		}
-	}
-
-	if err != nil {
-		return nil, err
-	}
-
-	return r.dir.OpenRoot(name)
 }
 
 // List returns the UIDs that have a directory. Everything else below the root, including symbolic
