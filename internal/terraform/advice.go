@@ -4,7 +4,11 @@
 
 package terraform
 
-import "regexp"
+import (
+	"regexp"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/remedy"
+)
 
 // advice has what the CLIs, and git, tell people at a command line, and what does the same here. The texts
 // are those of Terraform 1.5 to 1.11 and of OpenTofu 1.12, as one line.
@@ -53,12 +57,6 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	// A warning is short, and its advice comes last.
 	{regexp.MustCompile(`so some changes requested in the configuration may have been ignored and the output values may not be fully updated`), "so it may leave out changes"},
 	{regexp.MustCompile(`Run the following command to verify that no other changes are pending: ` + eitherCLI + ` plan`), "Remove it from spec.forProvider.planArgs and applyArgs when the changes are made"},
-	{
-		regexp.MustCompile(`could not read (?:Username|Password) for ('[^']*'): (?:No such device or address|terminal prompts disabled)`),
-		"cannot sign in to $1: the repository does not exist, or needs a file .git-credentials in spec.credentials of the ProviderConfig",
-	},
-	{regexp.MustCompile(`Authentication failed for ('[^']*')`), "$0: correct the entry for this host in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address"},
-	{regexp.MustCompile(`info/refs not valid: is this a git repository\?|unable to update url base from redirection:`), "$0 the server has sent a web page, perhaps because it asks for credentials"},
 	{regexp.MustCompile(`was assigned on the command line`), "was assigned by an option -var in spec.forProvider.planArgs, applyArgs or destroyArgs"},
 	{regexp.MustCompile(` For most commands, you can disable locking with the "-lock=false" flag, but this is not recommended\.`), ""},
 	{regexp.MustCompile(`(?:please call the "force-unlock" command to unlock the state manually(?:\. This is a very dangerous operation .* no one else is holding a lock)?|You may have to force-unlock this state in order to use it again)`), "remove the lock where the state is stored, if the provider does not do so"},
@@ -89,11 +87,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`The plugin logs may contain more details`), "It crashed or was killed, for example because the container of the provider has too little memory"},
 	// Credentials in the address of a module that the module calls.
 	{regexp.MustCompile(`://(?:[^/\s"'@]+:[^/\s"'@]+|[^/\s"'@:]{20,})@`), "://"},
-	// The local port of a connection: with another one each time, the text is another one, and each try is an Event of its own.
-	{regexp.MustCompile(`((?:read|write) (?:tcp|udp) \S*[0-9\]]):[0-9]{4,5}->`), "$1->"},
-	// The same for the time, the name of a temporary directory, and what is new in each answer of a cloud.
-	{regexp.MustCompile(`current time \S+ is (after|before) `), "the current time is $1 "},
-	{regexp.MustCompile(`\bgetter\d+\b`), "getter"},
+	// What is new in each answer of a cloud: with it, each try would be an Event of its own.
 	{regexp.MustCompile(`(status code: \d+), request id: [^\s,]*(?:, host id: [^\s,]*)?`), "$1"},
 	{regexp.MustCompile(`(StatusCode: \d+), RequestID: [^\s,]*(?:, HostID: [^\s,]*)?`), "$1"},
 	{regexp.MustCompile(` Trace ID: \S+ Correlation ID: \S+ Timestamp: [0-9-]+[ T][0-9:.]+Z?`), ""},
@@ -121,6 +115,7 @@ const eitherCLI = `(?:terraform|tofu)`
 
 // adviseHere replaces advice to people at a command line with what does the same here, in one line of text.
 func adviseHere(text string) string {
+	text = remedy.Same(remedy.Git(text, remedy.WithoutCredentials))
 	for _, a := range advice {
 		text = a.cli.ReplaceAllString(text, a.here)
 	}

@@ -189,7 +189,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"Port": {
 			cli:  "dial tcp: lookup registry.example.org on [::1]:53: read udp [::1]:49972->[::1]:53: read: connection refused; read udp 10.0.0.7:43805->10.0.0.10:53: i/o timeout",
-			here: "dial tcp: lookup registry.example.org on [::1]:53: read udp [::1]->[::1]:53: read: connection refused; read udp 10.0.0.7->10.0.0.10:53: i/o timeout",
+			here: "dial tcp: lookup registry.example.org on [::1]:53: read udp [::1]:53: read: connection refused; read udp 10.0.0.10:53: i/o timeout",
 		},
 		"Lock": {
 			cli:  "Please resolve the issue above and try\nagain. For most commands, you can disable locking with the \"-lock=false\"\nflag, but this is not recommended.",
@@ -206,6 +206,10 @@ func TestAdvice(t *testing.T) {
 		"CredentialsOfGitWithoutPrompt": {
 			cli:  "fatal: could not read Password for 'https://me@example.org': terminal prompts disabled",
 			here: "fatal: cannot sign in to 'https://me@example.org': the repository does not exist, or needs a file .git-credentials in spec.credentials of the ProviderConfig",
+		},
+		"KeyOfGit": {
+			cli:  "git@example.org: Permission denied (publickey).\r\nfatal: Could not read from remote repository.",
+			here: "git@example.org: Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address fatal: Could not read from remote repository.",
 		},
 		"UndeclaredArgument": {
 			cli:  "A variable named \"x\" was assigned on the command line, but the root module does not declare a variable of that name.",

@@ -120,6 +120,11 @@ func arrows() []arrow {
 			why:   "tasks of any package run at intervals",
 		},
 		{
+			from:  "internal/remedy",
+			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
+			why:   "the provider and the CLI get the same texts of git and of the network",
+		},
+		{
 			from: "internal/listing",
 			why:  "listing works for any kind",
 		},
@@ -169,7 +174,7 @@ func arrows() []arrow {
 		},
 		{
 			from:  "internal/module/fetch",
-			to:    []string{"internal/process", "internal/environ", "internal/regular"},
+			to:    []string{"internal/environ", "internal/process", "internal/regular", "internal/remedy"},
 			never: []string{"github.com/hashicorp/go-getter"},
 			why:   "only the process of a fetch links what downloads",
 		},
@@ -185,7 +190,7 @@ func arrows() []arrow {
 		},
 		{
 			from:  "internal/terraform",
-			to:    []string{"internal/environ", "internal/process", "internal/regular"},
+			to:    []string{"internal/environ", "internal/process", "internal/regular", "internal/remedy"},
 			never: []string{"k8s.io/...", "sigs.k8s.io/..."},
 			why:   "it runs the CLI and does not depend on Kubernetes",
 		},

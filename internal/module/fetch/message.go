@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/remedy"
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
 )
 
@@ -23,27 +24,9 @@ const (
 	maxMessage = 1000
 )
 
-var (
-	// noise matches parts of messages of go-getter and git without information.
-	noise = regexp.MustCompile(`^error downloading '[^']*': |Cloning into '[^']*'\.\.\.|` +
-		`\s*Please make sure you have the correct access rights\s+and the repository exists\.`)
-
-	// prompt and key match what git and ssh say when they cannot ask for credentials, and when the server
-	// refuses the key. Many servers say the same about a repository that does not exist.
-	prompt = regexp.MustCompile(`could not read (?:Username|Password) for ('[^']*'): terminal prompts disabled`)
-	denied = regexp.MustCompile(`Authentication failed for ('[^']*')`)
-	page   = regexp.MustCompile(`info/refs not valid: is this a git repository\?|unable to update url base from redirection:`)
-	key    = regexp.MustCompile(`Permission denied \(publickey[^)]*\)\.?`)
-
-	// localPort matches the local end of a connection. It changes every time, but a condition must
-	// not.
-	localPort = regexp.MustCompile(`\b(tcp|udp) \S+->`)
-
-	// tempName matches the name of a temporary directory of go-getter, and now the time in the refusal of a certificate.
-	// They change, too.
-	tempName = regexp.MustCompile(`\bgetter\d+\b`)
-	now      = regexp.MustCompile(`current time \S+ is (after|before) `)
-)
+// noise matches parts of messages of go-getter and git without information.
+var noise = regexp.MustCompile(`^error downloading '[^']*': |Cloning into '[^']*'\.\.\.|` +
+	`\s*Please make sure you have the correct access rights\s+and the repository exists\.`)
 
 // said returns the text of an error, for message.
 func said(err error) string {
@@ -72,14 +55,7 @@ func (r Request) message(text string) string {
 
 	text = strings.ReplaceAll(text, r.Dir+"/", "")
 	text = noise.ReplaceAllString(text, "")
-	text = prompt.ReplaceAllString(text, "cannot sign in to $1: the repository does not exist, or "+r.credentialsAdvice())
-	text = denied.ReplaceAllString(text, "$0: correct the entry for this host in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address")
-	text = page.ReplaceAllString(text, "$0 the server has sent a web page, perhaps because it asks for credentials")
-	text = key.ReplaceAllString(text, "Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address")
-	text = localPort.ReplaceAllString(text, "$1 ")
-	text = tempName.ReplaceAllString(text, "getter")
-	text = now.ReplaceAllString(text, "the current time is $1 ")
-
+	text = remedy.Same(remedy.Git(text, r.credentialsAdvice()))
 	text = addresses.ReplaceAllStringFunc(text, Redact)
 
 	return oneLine(text)
@@ -91,7 +67,7 @@ func (r Request) credentialsAdvice() string {
 		return "the entries of .git-credentials in spec.credentials of the ProviderConfig do not fit this host, or are refused"
 	}
 
-	return "needs a file .git-credentials in spec.credentials of the ProviderConfig"
+	return remedy.WithoutCredentials
 }
 
 // oneLine returns the last lines of a text as one.

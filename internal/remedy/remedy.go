@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package remedy changes texts of git and of the network for conditions and events. The provider fetches the module of a
+// Workspace itself, and the CLI those that it calls: both fail with the same texts.
+package remedy
+
+import "regexp"
+
+// WithoutCredentials completes "the repository does not exist, or ...", where git had none.
+const WithoutCredentials = "needs a file .git-credentials in spec.credentials of the ProviderConfig"
+
+var (
+	// prompt, denied, page and key match what git and ssh say when they cannot ask for credentials, and when the server
+	// refuses those that they have. Many servers say the same about a repository that does not exist.
+	prompt = regexp.MustCompile(`could not read (?:Username|Password) for ('[^']*'): (?:No such device or address|terminal prompts disabled)`)
+	denied = regexp.MustCompile(`Authentication failed for ('[^']*')`)
+	page   = regexp.MustCompile(`info/refs not valid: is this a git repository\?|unable to update url base from redirection:`)
+	key    = regexp.MustCompile(`Permission denied \(publickey[^)]*\)\.?`)
+
+	// changing has what differs each time: the local end of a connection, the time in the refusal of a certificate, and the name
+	// of a temporary directory of go-getter. With it, each try would be an Event of its own.
+	changing = []struct { //nolint:gochecknoglobals // It is a constant.
+		text *regexp.Regexp
+		same string
+	}{
+		{regexp.MustCompile(`\b(read|write) (tcp|udp) \S+->`), "$1 $2 "},
+		{regexp.MustCompile(`current time \S+ is (after|before) `), "the current time is $1 "},
+		{regexp.MustCompile(`\bgetter\d+\b`), "getter"},
+	}
+)
+
+// Git returns the text with the remedy where git was refused. The credentials complete "the repository does not exist, or ...".
+func Git(text, credentials string) string {
+	text = prompt.ReplaceAllString(text, "cannot sign in to $1: the repository does not exist, or "+credentials)
+	text = denied.ReplaceAllString(text, "$0: correct the entry for this host in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address")
+	text = page.ReplaceAllString(text, "$0 the server has sent a web page, perhaps because it asks for credentials")
+
+	return key.ReplaceAllString(text, "Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address")
+}
+
+// Same returns a text that is the same for the same error.
+func Same(text string) string {
+	for _, c := range changing {
+		text = c.text.ReplaceAllString(text, c.same)
+	}
+
+	return text
+}
