@@ -207,6 +207,18 @@ func TestAdvice(t *testing.T) {
 			cli:  "fatal: could not read Password for 'https://me@example.org': terminal prompts disabled",
 			here: "fatal: cannot sign in to 'https://me@example.org': the repository does not exist, or needs a file .git-credentials in spec.credentials of the ProviderConfig",
 		},
+		"Migration": {
+			cli:  "Can't ask approval for state migration when interactive input is disabled.",
+			here: "init does not copy the state to the new backend",
+		},
+		"MigrationOfOpenTofu": {cli: "Error asking for state migration action: input is disabled", here: "init does not copy the state to the new backend"},
+		"Input":               {cli: "Please remove the \"-input=false\" option and try again.", here: ""},
+		"ForceCopy":           {cli: "If non-interactive operation is desired, consider adding the \"-force-copy\" option. Otherwise, please remove the \"-input=false\" option and try again.", here: ""},
+		"NoAzure":             {cli: "No valid azure auth methods found", here: "No valid azure auth methods found: " + withoutAzureCLI},
+		"WarningsOfAzure": {
+			cli:  "Please see above warnings for details about what each auth method needs to properly work.",
+			here: "What each method needs follows.",
+		},
 		"KeyOfGit": {
 			cli:  "git@example.org: Permission denied (publickey).\r\nfatal: Could not read from remote repository.",
 			here: "git@example.org: Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address fatal: Could not read from remote repository.",
