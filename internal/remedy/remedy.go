@@ -8,8 +8,8 @@ package remedy
 
 import "regexp"
 
-// WithoutCredentials completes "the repository does not exist, or ...", where git had none.
-const WithoutCredentials = "needs a file .git-credentials in spec.credentials of the ProviderConfig"
+// AddGitFile completes "the repository does not exist, or ...", where git had no credentials.
+const AddGitFile = "needs a file .git-credentials in spec.credentials of the ProviderConfig"
 
 var (
 	// prompt, denied, page and key match what git and ssh say when they cannot ask for credentials, and when the server

@@ -209,9 +209,9 @@ func (r *Runner) withInit(ctx context.Context, run func() error) error {
 // subdirectory matches the part of an address of a module that selects a directory, unless it is a pattern.
 var subdirectory = regexp.MustCompile(`[^:/]//([^?*\[]+)(?:\?|$)`)
 
-// explainModule adds the remedy to the error of a run whose inline module is something else or calls a directory, that misses a
-// file or a directory above the module, such as "../common", if only a directory of what was downloaded is the module, or
-// whose credentials end with a line break.
+// explainModule adds the remedy to the error of a run whose credentials end with a line break, whose inline module is something
+// else or cannot be used, or that misses a file or a directory above the module, such as "../common", if only a directory of
+// what was downloaded is the module.
 func (r *Runner) explainModule(err error) error {
 	p := r.Inputs.parameters
 
@@ -223,8 +223,8 @@ func (r *Runner) explainModule(err error) error {
 		return errors.Errorf("%w (%s)", err, mistaken)
 	}
 
-	if p.Source == commonv1beta1.ModuleSourceInline && terraform.MissesModule(err) {
-		return errors.Errorf("%w (an inline module is one file: call a module of a repository or a registry, or put it into a repository and set spec.forProvider.source to Remote)", err)
+	if p.Source == commonv1beta1.ModuleSourceInline {
+		return explainInline(err, p.Module)
 	}
 
 	m := subdirectory.FindStringSubmatch(p.Module)
@@ -234,6 +234,22 @@ func (r *Runner) explainModule(err error) error {
 
 	return errors.Errorf("%w: only the directory %q is the module. For the files beside it, remove %q from spec.forProvider.module, and set spec.forProvider.entrypoint to %q",
 		err, m[1], "//"+m[1], path.Join(m[1], p.Entrypoint))
+}
+
+// explainInline adds the remedy to the error of a run whose inline module needs other files, or has lost its line breaks.
+func explainInline(err error, text string) error {
+	const oneFile, inRepository = "an inline module is one file", "put it into a repository and set spec.forProvider.source to Remote"
+
+	switch {
+	case terraform.MissesModule(err):
+		return errors.Errorf("%w (%s: call a module of a repository or a registry, or %s)", err, oneFile, inRepository)
+	case terraform.MissesFile(err):
+		return errors.Errorf("%w (%s: write the text of the other one into it, give that in spec.credentials of the ProviderConfig if it is secret, or %s)", err, oneFile, inRepository)
+	case terraform.MissesLineBreak(err) && !strings.Contains(strings.TrimSpace(text), "\n"):
+		return errors.Errorf("%w (the module is one line: in YAML, write \"module: |\" for text with line breaks)", err)
+	default:
+		return err
+	}
 }
 
 // initAgain initializes a directory that was initialized for other inputs. The result of this init is

@@ -56,7 +56,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`use the planning option (-exclude=)`), "use in spec.forProvider.planArgs and applyArgs the option $1"},
 	// A warning is short, and its advice comes last.
 	{regexp.MustCompile(`so some changes requested in the configuration may have been ignored and the output values may not be fully updated`), "so it may leave out changes"},
-	{regexp.MustCompile(`Run the following command to verify that no other changes are pending: ` + eitherCLI + ` plan`), "Remove it from spec.forProvider.planArgs and applyArgs when the changes are made"},
+	{regexp.MustCompile(`Run the following command to verify that no other changes are pending: ` + eitherCLI + ` plan`), "Remove it from spec.forProvider.planArgs and applyArgs when the changes are made."},
 	{regexp.MustCompile(`was assigned on the command line`), "was assigned by an option -var in spec.forProvider.planArgs, applyArgs or destroyArgs"},
 	{regexp.MustCompile(` For most commands, you can disable locking with the "-lock=false" flag, but this is not recommended\.`), ""},
 	{regexp.MustCompile(`(?:please call the "force-unlock" command to unlock the state manually(?:\. This is a very dangerous operation .* no one else is holding a lock)?|You may have to force-unlock this state in order to use it again)`), "remove the lock where the state is stored, if the provider does not do so"},
@@ -64,6 +64,10 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{
 		regexp.MustCompile(`As a fallback, the raw state data is printed above as a JSON object\. To retry writing this state, copy the state data \(from the first \{ to the last \} inclusive\) and save it into a local file called errored\.tfstate, then run the following command: ` + eitherCLI + ` state push errored\.tfstate`),
 		"The provider has the state in memory, and saves it as soon as there is room. Do not restart it before",
+	},
+	{
+		regexp.MustCompile(`(provider configuration at module\.\S+ is required), but it has been removed\. This occurs when a provider configuration is removed while objects created by that provider still exist in the state\. Re-add the provider configuration to destroy (.+?), after which you can remove the provider configuration again`),
+		"$1: it was in a module that is not called any more. Restore the call of that module. If $2 is to be destroyed, then remove the resource there and leave the provider block, and remove the call after that",
 	},
 	{
 		regexp.MustCompile(`(provider configuration at \S+ is required), but it has been removed\. This occurs when a provider configuration is removed while objects created by that provider still exist in the state\. Re-add the provider configuration to destroy (.+?), after which`),
@@ -113,9 +117,12 @@ const withoutAzureCLI = "set ARM_CLIENT_ID, ARM_TENANT_ID and ARM_CLIENT_SECRET 
 
 const eitherCLI = `(?:terraform|tofu)`
 
+// partialPlan matches what is said about a plan of a part, after adviseHere. A destroy has no such plans.
+var partialPlan = regexp.MustCompile(` (?:Alternatively, you could|To work around this,) use (?:the option -target )?in spec\.forProvider\.planArgs and applyArgs .*$`)
+
 // adviseHere replaces advice to people at a command line with what does the same here, in one line of text.
 func adviseHere(text string) string {
-	text = remedy.Same(remedy.Git(text, remedy.WithoutCredentials))
+	text = remedy.Same(remedy.Git(text, remedy.AddGitFile))
 	for _, a := range advice {
 		text = a.cli.ReplaceAllString(text, a.here)
 	}

@@ -113,6 +113,12 @@ func TestAdvice(t *testing.T) {
 			here: `To work with time_static.a its original provider configuration at provider["registry.terraform.io/hashicorp/time"].east is required: add a provider block, with the alias that it names, to the module or to spec.configuration of the ProviderConfig. ` +
 				"If time_static.a is to be destroyed, after that you can remove the provider configuration again.",
 		},
+		"ProviderOfCall": {
+			cli: `To work with module.m.time_static.a (orphan) its original provider configuration at module.m.provider["registry.opentofu.org/hashicorp/time"] is required, but it has been removed. ` +
+				"This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy module.m.time_static.a (orphan), after which you can remove the provider configuration again.",
+			here: `To work with module.m.time_static.a (orphan) its original provider configuration at module.m.provider["registry.opentofu.org/hashicorp/time"] is required: it was in a module that is not called any more. ` +
+				"Restore the call of that module. If module.m.time_static.a (orphan) is to be destroyed, then remove the resource there and leave the provider block, and remove the call after that.",
+		},
 		"NoRoom": {
 			cli: "The errors shown above prevented OpenTofu from writing the updated state to\nthe configured backend and from creating a local backup file. As a fallback,\nthe raw state data is printed above as a JSON object.\n\n" +
 				"To retry writing this state, copy the state data (from the first { to the last } inclusive) and save it into a local file called errored.tfstate, then run the following command:\n    tofu state push errored.tfstate\n",
@@ -185,7 +191,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"Incomplete": {
 			cli:  "Run the following command to verify that no other changes are pending:\n    tofu plan\n\t\nNote that",
-			here: "Remove it from spec.forProvider.planArgs and applyArgs when the changes are made Note that",
+			here: "Remove it from spec.forProvider.planArgs and applyArgs when the changes are made. Note that",
 		},
 		"Port": {
 			cli:  "dial tcp: lookup registry.example.org on [::1]:53: read udp [::1]:49972->[::1]:53: read: connection refused; read udp 10.0.0.7:43805->10.0.0.10:53: i/o timeout",
@@ -241,7 +247,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"Targeted": {
 			cli:  "The plan was created with the -target option in effect, so some changes requested in the configuration may have been ignored and the output values may not be fully updated. Run the following command to verify that no other changes are pending:\n    terraform plan",
-			here: "The plan was created with the -target option in effect, so it may leave out changes. Remove it from spec.forProvider.planArgs and applyArgs when the changes are made",
+			here: "The plan was created with the -target option in effect, so it may leave out changes. Remove it from spec.forProvider.planArgs and applyArgs when the changes are made.",
 		},
 		"Providers": {
 			cli:  "Did you intend to use x/y? To see which modules are currently depending on x/z, run the following command:\n    tofu providers",

@@ -6,6 +6,7 @@ package terraform
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -177,6 +178,16 @@ func errorsOf(diagnostics []Diagnostic) []Diagnostic {
 	return ds
 }
 
+// causes returns the diagnostics without those that only follow from others: a variable has no value if there is an error in
+// the file or the text with its value.
+func causes(ds []Diagnostic) []Diagnostic {
+	if !slices.ContainsFunc(ds, Diagnostic.isOfValue) {
+		return ds
+	}
+
+	return slices.DeleteFunc(ds, func(d Diagnostic) bool { return d.Summary == "No value for required variable" })
+}
+
 // byObject orders diagnostics by the object that they are about. Those without one are equal, except for their conclusion.
 func byObject(a, b Diagnostic) int {
 	if a.rank() == rankNothing && b.rank() == rankNothing {
@@ -216,6 +227,9 @@ func (d Diagnostic) rank() int {
 	return rankNothing
 }
 
+// declaration matches the first line of the block of a variable.
+var declaration = regexp.MustCompile(`^\s*variable "([^"]+)"\s*\{`)
+
 // jsonDiagnostic is a diagnostic in the -json output of a run.
 type jsonDiagnostic struct {
 	Severity string `json:"severity"`
@@ -230,14 +244,23 @@ type jsonDiagnostic struct {
 	} `json:"range"`
 	Snippet struct {
 		Context string `json:"context"`
+		Code    string `json:"code"`
 	} `json:"snippet"`
 }
 
 func (j jsonDiagnostic) diagnostic() Diagnostic {
-	return Diagnostic{
+	d := Diagnostic{
 		Summary: j.Summary, Detail: j.Detail, Address: j.Address,
 		File: j.Range.Filename, Line: j.Range.Start.Line, Context: j.Snippet.Context,
 	}
+
+	// The CLIs name neither the variable nor the field, and the first line of a block has no context.
+	if m := declaration.FindStringSubmatch(j.Snippet.Code); m != nil && d.Context == "" && d.Summary == "Invalid value for variable" {
+		d.Context = fmt.Sprintf("variable %q", m[1])
+		d.Detail += fmt.Sprintf("\nCorrect %s in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_%[1]s", m[1])
+	}
+
+	return d
 }
 
 // The text form of a diagnostic:

@@ -63,6 +63,7 @@ func newError(op string, ws Workspace, res result, reported firsts[Diagnostic]) 
 		shown = []Diagnostic{d}
 	}
 
+	shown = causes(shown)
 	for i, d := range shown {
 		// The CLIs do not name the module in whose repository a directory is missing.
 		if d.rank() == rankNothing && res.downloading != "" {
@@ -70,6 +71,9 @@ func newError(op string, ws Workspace, res result, reported firsts[Diagnostic]) 
 		}
 
 		shown[i] = d.forPeople(ws)
+		if op == opDestroy {
+			shown[i].Detail = partialPlan.ReplaceAllString(shown[i].Detail, "")
+		}
 	}
 
 	e.said = cmp.Or(describe(errorsOf(shown), reported.more), Truncate(adviseHere(lastLines(stderr)), maxMessage))
@@ -288,11 +292,26 @@ func MissesModule(err error) bool {
 	})
 }
 
+// missesFile matches the texts of the CLIs about a missing file whose name is relative.
+var missesFile = regexp.MustCompile(`no file exists at "?[^"/]|Call to function "\w+" failed: open [^/][^:]*: no such file or directory`)
+
+// MissesFile reports whether a file beside the module that it reads is missing.
+func MissesFile(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool { return missesFile.MatchString(oneLine(d.Detail)) })
+}
+
+// MissesLineBreak reports whether the module has two things on a line that have to be on two.
+func MissesLineBreak(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool {
+		return d.says("Invalid single-argument block definition", "Missing newline after argument", "Missing newline after block definition")
+	})
+}
+
 // CannotRefresh reports whether a destroy failed before it changed anything, because something that is in the state or
-// that the module reads could not be read.
+// that the module reads could not be read, or the module could not be evaluated with it.
 func CannotRefresh(err error) bool {
 	return anyError(err, func(e *Error, d Diagnostic) bool {
-		return e.Op == opDestroy && e.interrupted == nil && e.began && !e.applies && d.rank() == rankResource && !IsPrevented(err)
+		return e.Op == opDestroy && e.interrupted == nil && e.began && !e.applies && d.rank() != rankNothing && !IsPrevented(err)
 	})
 }
 

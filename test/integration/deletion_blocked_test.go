@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -118,6 +119,36 @@ resource "terraform_data" "x" { input = data.terraform_remote_state.other.output
 			e.write(t, "state", `{"version": 4, "outputs": {}}`)
 			c.remove(t, ws)
 			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Unsupported attribute", `set spec.forProvider.destroyArgs to ["-refresh=false"]`)
+
+			c.changeArguments(t, ws, "destroyArgs", "-refresh=false")
+			expectGone(t, c, ws)
+		})
+
+		t.Run("UnknownKeys", func(t *testing.T) {
+			t.Parallel()
+
+			keys := func(input string) string {
+				return fmt.Sprintf("resource \"terraform_data\" \"a\" { input = %q }\nresource \"terraform_data\" \"b\" { for_each = toset([terraform_data.a.output]) }\noutput \"n\" { value = length(terraform_data.b) }\n", input)
+			}
+
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, unique("keys")))), withModule(keys("x")),
+				withParameters(func(p *commonv1beta1.ModuleParameters) {
+					p.PlanArgs = []string{"-target=terraform_data.a"}
+					p.ApplyArgs = p.PlanArgs
+				}))
+			expectReady(t, c, ws)
+			c.changeArguments(t, ws, "planArgs")
+			c.changeArguments(t, ws, "applyArgs")
+			expectOutputs(t, c, ws, map[string]string{"n": "1"})
+			c.changeModule(t, ws, keys("y"))
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Invalid for_each argument", "in spec.forProvider.planArgs and applyArgs")
+
+			c.remove(t, ws)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot destroy: ", `set spec.forProvider.destroyArgs to ["-refresh=false"]`)
+
+			if message := ws.GetCondition(xpv2.TypeSynced).Message; strings.Contains(message, "planArgs") {
+				t.Errorf("want no arguments that a destroy does not use, got: %s", message)
+			}
 
 			c.changeArguments(t, ws, "destroyArgs", "-refresh=false")
 			expectGone(t, c, ws)

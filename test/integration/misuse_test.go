@@ -76,6 +76,28 @@ func TestMisuse(t *testing.T) {
 			reason: "An inline module has no directories.", module: "module \"db\" { source = \"./modules/rds\" }\n",
 			synced: "(an inline module is one file: call a module of a repository or a registry, or put it into a repository and set spec.forProvider.source to Remote)",
 		},
+		"FileBeside": {
+			reason: "Nor has it other files.", module: "output \"o\" { value = templatefile(\"${path.module}/user_data.tpl\", {}) }\n",
+			synced: "(an inline module is one file: write the text of the other one into it, ",
+		},
+		"OpenedFile": {
+			reason: "Some functions say it in another way.", module: "output \"o\" { value = filebase64sha256(\"lambda.zip\") }\n",
+			synced: "(an inline module is one file: write the text of the other one into it, ",
+		},
+		"Folded": {
+			reason: "YAML has folded the lines to one.", module: "variable \"a\" { type = string default = \"b\" }\n",
+			synced: `(the module is one line: in YAML, write "module: |" for text with line breaks)`,
+		},
+		"Validation": {
+			reason: "The CLI shows the variable only as the text of its line.",
+			files:  tree{"m/main.tf": "variable \"size\" {\n  default = 1\n  validation {\n    condition     = var.size > 1\n    error_message = \"Must be more.\"\n  }\n}\n"},
+			synced: `main.tf:1: variable "size": Invalid value for variable: Must be more. This was checked by the validation rule at main.tf:3,3-13. Correct size in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_size`,
+		},
+		"Values": {
+			reason: "Variables have no value because their values have errors.",
+			files:  tree{"m/main.tf": "variable \"a\" {}\nvariable \"b\" {}\n", "m/terraform.tfvars": "a = \"${var.env}\"\nb = var.env\n"},
+			synced: `cannot plan: terraform.tfvars:1: Variables not allowed: `,
+		},
 		"CLIConfig": {
 			reason: "The CLI ignores a file that it cannot parse.", module: resource, rc: "plugin_cache_dir = a/b\n",
 			warning: `CLI configuration: Error parsing spec.credentials of the ProviderConfig, filename ".terraformrc": `,

@@ -36,7 +36,7 @@ func (d *destroyer) withWayOut(ws workspace.Workspace, err error) error {
 	}
 
 	if terraform.CannotRefresh(err) {
-		return errors.Errorf("%w; if what it reads is gone: to destroy without a look at it, set spec.forProvider.destroyArgs to [\"-refresh=false\"]", err)
+		return errors.Errorf("%w; if what it reads is gone, or not known: to destroy without a look at it, set spec.forProvider.destroyArgs to [\"-refresh=false\"]", err)
 	}
 
 	if d.module.Incomplete() == nil || !errors.Is(err, d.module.Incomplete()) {

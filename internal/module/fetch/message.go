@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/remedy"
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
+	"github.com/crossplane-contrib/provider-terraform/internal/remedy"
 )
 
 const (
@@ -67,7 +67,7 @@ func (r Request) credentialsAdvice() string {
 		return "the entries of .git-credentials in spec.credentials of the ProviderConfig do not fit this host, or are refused"
 	}
 
-	return remedy.WithoutCredentials
+	return remedy.AddGitFile
 }
 
 // oneLine returns the last lines of a text as one.
