@@ -67,9 +67,6 @@ type Facts struct {
 	// WasPaused says that the last reconcile found the Workspace paused.
 	WasPaused bool
 
-	// Unprotected says that the finalizer of the provider is missing, so that a deletion would destroy nothing.
-	Unprotected bool
-
 	// Complete says that a reconcile without any change to make would add nothing to the status.
 	Complete bool
 }
@@ -133,15 +130,11 @@ func (p Policy) reason(f Facts, r Record, now time.Time) string {
 		return stale
 	}
 
-	switch {
-	case r.Observed() && !r.Observation.reported(f):
+	if r.Observed() && !r.Observation.reported(f) {
 		return "its status does not show what was observed"
-	// A person has removed it: a reconcile that succeeds has added it.
-	case f.Unprotected:
-		return "its finalizer is missing"
-	default:
-		return ""
 	}
+
+	return ""
 }
 
 // Stale returns why the last observation of a Workspace is not valid any more. It is empty if the

@@ -54,7 +54,6 @@ func TestDecide(t *testing.T) {
 	onlyObserves := func(f *Facts) { f.OnlyObserves, f.MayUpdate, f.Owns = true, false, false }
 	orphans := func(f *Facts) { f.MayDelete = false }
 	noUpdates := func(f *Facts) { f.MayUpdate = false }
-	unprotected := func(f *Facts) { f.Unprotected = true }
 	differs := func(o *Observation) { o.UpToDate = false }
 	unwritten := func(o *Observation) { o.written = false }
 	waits := func(o *Observation) { o.UpToDate, o.Awaiting = false, &Awaiting{} }
@@ -90,7 +89,6 @@ func TestDecide(t *testing.T) {
 		"Resumed":      {reason: "People want to see what happened during the pause.", facts: facts(func(f *Facts) { f.WasPaused = true }), record: observed(fresh), want: reconcile("it was paused until now")},
 		"Paused":       {reason: "The managed reconciler records it.", facts: facts(changed, func(f *Facts) { f.Paused = true }), record: failing(observed(fresh), time.Minute, false), want: reconcile("it is paused")},
 
-		"Unprotected": {reason: "A person has removed the finalizer.", facts: facts(unprotected), record: observed(fresh), want: reconcile("its finalizer is missing")},
 
 		"Waits":             {reason: "Its plan waits for approval.", facts: facts(func(f *Facts) { f.Ready, f.Current = false, false }), record: observed(fresh, waits), want: later},
 		"WaitsForCreation":  {reason: "It does so before anything exists.", facts: facts(func(f *Facts) { f.Ready, f.Owns, f.Complete = false, false, false }), record: observed(fresh, waits, func(o *Observation) { o.Exists = false }), want: later},

@@ -15,8 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-
 	"github.com/crossplane-contrib/provider-terraform/internal/queue"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -45,8 +43,7 @@ func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]
 // isChange says whether an update changed labels, or was made by a person. The annotations of a creation
 // do not count: otherwise each Workspace would be reconciled once more as soon as it is created.
 func isChange(e event.UpdateEvent) bool {
-	return Desired(e.ObjectOld) != Desired(e.ObjectNew) || !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) ||
-		!isUnprotected(e.ObjectOld) && isUnprotected(e.ObjectNew) && !meta.WasDeleted(e.ObjectNew)
+	return Desired(e.ObjectOld) != Desired(e.ObjectNew) || !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels())
 }
 
 // NewEventHandler returns a handler of events about Workspaces. An update puts a Workspace into

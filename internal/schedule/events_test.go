@@ -147,9 +147,9 @@ func TestEvents(t *testing.T) {
 			want: want{Waits: true, Known: true, Observed: true},
 		},
 		"Unprotected": {
-			reason: "A person has removed the finalizer, without which a deletion would destroy nothing.",
+			reason: "Another controller adds the finalizer that a person has removed.",
 			do:     update(func(ws *clusterv1beta1.Workspace) { ws.SetFinalizers(nil) }),
-			want:   want{Queued: true, Waits: true, Known: true, Observed: true},
+			want:   want{Waits: true, Known: true, Observed: true},
 		},
 		"Released": {
 			reason: "The provider removes its finalizer at the end of a deletion, and others may still have theirs.",

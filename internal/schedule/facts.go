@@ -17,7 +17,6 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/queue"
@@ -45,7 +44,6 @@ func (p Policy) Facts(ws workspace.Workspace) Facts {
 		Synced:       synced.Status == corev1.ConditionTrue,
 		Drifted:      ws.GetCondition(workspace.TypeDrifted).Status == corev1.ConditionTrue,
 		WasPaused:    synced.Reason == xpv2.ReasonReconcilePaused,
-		Unprotected:  isUnprotected(ws),
 		Complete:     o.Checksum != "" && o.State != nil && o.Plan == nil,
 	}
 
@@ -57,9 +55,6 @@ func (p Policy) Facts(ws workspace.Workspace) Facts {
 
 	return f
 }
-
-// isUnprotected says whether the finalizer is missing. A manifest without it removes it if it replaces the object.
-func isUnprotected(o client.Object) bool { return !meta.FinalizerExists(o, managed.FinalizerName) }
 
 // Desired returns a digest of everything that people write in a Workspace: its generation, which
 // stands for the specification, its labels and its annotations. Each change requires a new plan:

@@ -53,7 +53,7 @@ func TestFacts(t *testing.T) {
 		want     Facts
 	}{
 		"Settled": {reason: "The Workspace is settled.", ws: settled(), want: base},
-		"New":     {reason: "There is no status.", ws: newWorkspace("a"), want: Facts{UID: "a", Interval: time.Minute, MayUpdate: true, MayDelete: true, Current: true, Unprotected: true}},
+		"New":     {reason: "There is no status.", ws: newWorkspace("a"), want: Facts{UID: "a", Interval: time.Minute, MayUpdate: true, MayDelete: true, Current: true}},
 		"Deleted": {reason: "It is being deleted.", ws: settled(beingDeleted), want: but(func(f *Facts) { f.Deleted = true })},
 		"Paused":  {reason: "A person has paused it.", ws: settled(annotatedWith(meta.AnnotationKeyReconciliationPaused, "true")), want: but(func(f *Facts) { f.Paused = true })},
 		"PausedByPolicies": {

@@ -119,6 +119,10 @@ func TestAdvice(t *testing.T) {
 			here: `To work with module.m.time_static.a (orphan) its original provider configuration at module.m.provider["registry.opentofu.org/hashicorp/time"] is required: it was in a module that is not called any more. ` +
 				"Restore the call of that module. If module.m.time_static.a (orphan) is to be destroyed, then remove the resource there and leave the provider block, and remove the call after that.",
 		},
+		"CLIConfiguration": {
+			cli:  `Unsupported block type: Blocks of type "credentials" are not expected here.`,
+			here: `Unsupported block type: Blocks of type "credentials" are not expected here: put them into a file .terraformrc in spec.credentials of the ProviderConfig`,
+		},
 		"NoRoom": {
 			cli: "The errors shown above prevented OpenTofu from writing the updated state to\nthe configured backend and from creating a local backup file. As a fallback,\nthe raw state data is printed above as a JSON object.\n\n" +
 				"To retry writing this state, copy the state data (from the first { to the last } inclusive) and save it into a local file called errored.tfstate, then run the following command:\n    tofu state push errored.tfstate\n",

@@ -107,6 +107,8 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 	switch noVariables := strings.HasSuffix(d.Detail, "Variables may not be used here."); {
 	case noVariables && strings.HasSuffix(d.File, ".tfbackend"):
 		d.Detail = strings.TrimSuffix(d.Detail, ".") + ": write the value itself, in quotes. Each Workspace has a state of its own there, and OpenTofu takes variables."
+	case strings.HasSuffix(d.File, ".tfbackend") && strings.HasPrefix(d.Detail, "Blocks of type "):
+		d.Detail = strings.TrimSuffix(d.Detail, ".") + ": this field has the arguments of the backend only. Put blocks into spec.configuration."
 	case noVariables && d.isOfValue():
 		d.Detail = strings.TrimSuffix(d.Detail, ".") + ": text without quotes is read as one, and so is ${...} in text, for which write $${."
 	}

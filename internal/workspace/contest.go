@@ -149,6 +149,9 @@ func (c *Contest) Owner() (description string, certain bool) {
 	return c.first.description, c.first.certain
 }
 
+// OwnerGoes says whether the Workspace that Owner describes is being deleted.
+func (c *Contest) OwnerGoes() bool { return c.first != nil && c.first.deleted }
+
 // Undecided describes another Workspace if the resources in the state may be of the one or of the
 // other: both have begun to create theirs when the state was empty, and neither has recorded the end.
 // The times at which they began do not decide: one of them may have been killed before it saved

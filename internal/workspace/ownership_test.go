@@ -115,6 +115,7 @@ func TestContest(t *testing.T) {
 	type answer struct {
 		Owner     string
 		Certain   bool
+		Goes      bool
 		Begun     string
 		Undecided string
 	}
@@ -146,6 +147,7 @@ func TestContest(t *testing.T) {
 		"OtherGoes":    {reason: "A person has decided by deleting the other one.", mine: []option{creates(0)}, others: map[string][]option{"other": {deleted(), creates(time.Second)}}, want: answer{Begun: "other"}},
 		"Created":      {reason: "The other one has recorded that it created what is in it.", mine: []option{creates(0)}, others: map[string][]option{"other": {creates(time.Second)}, "owner": {owns("l")}}, want: answer{Owner: "owner", Certain: true, Begun: "owner"}},
 		"RememberedBy": {reason: "A Workspace that was reconciled with the state precedes one that has begun.", mine: []option{older(), began(0)}, others: map[string][]option{"legacy": {reconciled(legacyChecksum), seen("l")}}, want: answer{Owner: "legacy", Certain: true}},
+		"OwnerGoes":    {reason: "It need only be gone.", others: map[string][]option{"owner": {deleted(), owns("l")}}, want: answer{Owner: "owner", Certain: true, Goes: true, Begun: "owner"}},
 		"Best":         {reason: "Of several others, the one that precedes the rest is named.", others: map[string][]option{"begun": {older(), began(0)}, "owner": {owns("l")}, "legacy": {older(), reconciled(legacyChecksum)}}, want: answer{Owner: "owner", Certain: true, Begun: "owner"}},
 	}
 
@@ -163,7 +165,9 @@ func TestContest(t *testing.T) {
 			}
 
 			got := answer{Begun: c.Begun, Undecided: c.Undecided()}
-			got.Owner, got.Certain = c.Owner()
+			if got.Owner, got.Certain = c.Owner(); got.Owner != "" {
+				got.Goes = c.OwnerGoes()
+			}
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)

@@ -17,40 +17,97 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// TestRemovedFinalizer replaces a Workspace with a manifest without finalizers, as "kubectl replace" does. The
-// finalizer is added again without a run of the CLI, so that a deletion destroys what there is.
+// TestRemovedFinalizer replaces Workspaces with manifests without finalizers, as "kubectl replace" does. The finalizer is
+// added again, whatever else is the matter with the Workspace, so that a deletion destroys what there is.
 func TestRemovedFinalizer(t *testing.T) {
 	t.Parallel()
+
+	broken := map[string]any{"forProvider": map[string]any{"module": `output "unfinished" {`}}
+
+	cases := map[string]struct {
+		reason string
+		module string
+		begun  func(t *testing.T, c *cluster, ws workspace.Workspace) // Waits for the moment of the replacement.
+
+		// annotations and spec of the manifest, beside those of the Workspace.
+		annotations map[string]string
+		spec        map[string]any
+		mend        func(t *testing.T, c *cluster, ws workspace.Workspace, e evidence)
+		runs        bool
+	}{
+		"Ready": {reason: "No run is needed.", module: "evidence.tf", begun: expectReady, annotations: map[string]string{}, spec: map[string]any{}},
+		"Paused": {
+			reason: "Nothing else is done.", module: "evidence.tf", begun: expectReady, annotations: map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}, spec: map[string]any{},
+			mend: func(t *testing.T, c *cluster, ws workspace.Workspace, _ evidence) {
+				t.Helper()
+				c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "false")
+			},
+		},
+		"Mistake": {
+			reason: "No reconcile succeeds.", module: "evidence.tf", begun: expectReady, annotations: map[string]string{}, spec: broken, runs: true,
+			mend: func(t *testing.T, c *cluster, ws workspace.Workspace, _ evidence) {
+				t.Helper()
+				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "unfinished")
+				c.changeModule(t, ws, moduleFile(t, "evidence.tf"))
+			},
+		},
+		"Apply": {
+			reason: "A reconcile is in progress.", module: "gated.tf", annotations: map[string]string{}, spec: map[string]any{}, runs: true,
+			begun: func(t *testing.T, c *cluster, ws workspace.Workspace) {
+				t.Helper()
+				expectCondition(t, c, ws, xpv2.TypeReady, corev1.ConditionFalse, "Applying: ")
+			},
+			mend: func(t *testing.T, _ *cluster, _ workspace.Workspace, e evidence) {
+				t.Helper()
+				e.write(t, "gate", "")
+			},
+		},
+	}
 
 	eachCLI(t, func(t *testing.T, cli string) {
 		c, ns, shard, i := useCommon(t, cli)
 
-		eachScope(t, func(t *testing.T, s scope) {
-			e := newEvidence(t)
-			cfg := c.createConfig(t, s, ns, withBackend(ns, "finalizer"))
-			ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-			expectReady(t, c, ws)
+		for name, tc := range cases {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 
-			before := i.runs.of(string(ws.GetUID()))
+				eachScope(t, func(t *testing.T, s scope) {
+					e := newEvidence(t)
+					cfg := c.createConfig(t, s, ns, withBackend(ns, "finalizer"))
+					ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withEvidence(t, tc.module, e))
+					tc.begun(t, c, ws)
 
-			c.patch(t, ws, map[string]any{"metadata": map[string]any{"finalizers": nil}})
-			eventually(t, func() error {
-				c.get(t, ws)
+					before := i.runs.of(string(ws.GetUID()))
 
-				if !meta.FinalizerExists(ws, managed.FinalizerName) {
-					return errors.Errorf("want the finalizer of the provider, got %q", ws.GetFinalizers())
-				}
+					c.patch(t, ws, map[string]any{"metadata": map[string]any{"finalizers": nil, "annotations": tc.annotations}, "spec": tc.spec})
+					eventually(t, func() error {
+						c.get(t, ws)
 
-				return nil
+						if !meta.FinalizerExists(ws, managed.FinalizerName) {
+							return errors.Errorf("%s: want the finalizer of the provider, got %q", tc.reason, ws.GetFinalizers())
+						}
+
+						return nil
+					})
+
+					if !tc.runs {
+						expectRuns(t, i, ws, before...)
+					}
+
+					c.remove(t, ws)
+
+					if tc.mend != nil {
+						tc.mend(t, c, ws, e)
+					}
+
+					expectGone(t, c, ws)
+					expectDone(t, e, "created", "destroyed")
+				})
 			})
-			expectRuns(t, i, ws, before...)
-
-			c.remove(t, ws)
-			expectGone(t, c, ws)
-			expectDone(t, e, "created", "destroyed")
-		})
+		}
 	})
 }
 

@@ -224,6 +224,10 @@ func (l *legacy) expectTakenOver(t *testing.T, i *instance) {
 			return errors.Errorf("state of Workspace %q: -want, +got:\n%s", l.ws.GetName(), diff)
 		}
 
+		if got := l.ws.GetCondition(xpv2.TypeReady).ObservedGeneration; got != l.ws.GetGeneration() {
+			return errors.Errorf("want Ready about generation %d, got %d", l.ws.GetGeneration(), got)
+		}
+
 		return isReady(l.ws)
 	})
 	expectRuns(t, i, l.ws, "init", "plan")

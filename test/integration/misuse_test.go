@@ -46,6 +46,10 @@ func TestMisuse(t *testing.T) {
 			reason: "Nothing configures a backend.", module: resource, config: configSpec{BackendFile: new("secret_suffix = \"a\"\n")},
 			warning: "spec.backendFile of the ProviderConfig: No backend: ",
 		},
+		"BackendBlock": {
+			reason: "The field has no blocks.", module: resource, config: configSpec{Configuration: new("terraform {\n  backend \"http\" {}\n}\n"), BackendFile: new("terraform {\n  backend \"http\" {}\n}\n")},
+			synced: "spec.backendFile of the ProviderConfig, line 1: Unsupported block type: Blocks of type \"terraform\" are not expected here: this field has the arguments of the backend only. Put blocks into spec.configuration.",
+		},
 		"BackendOverride": {
 			reason: "A file of the module replaces the backend.", config: configSpec{Configuration: new("terraform {\n  backend \"http\" {\n    address = \"http://localhost:1\"\n  }\n}\n")},
 			files:   tree{"m/main.tf": resource, "m/backend_override.tf": "terraform {\n  backend \"local\" {}\n}\n"},

@@ -138,17 +138,21 @@ func cutStep(text string) (cause string, ok bool) {
 // secretCause returns why the connection Secret of a Workspace cannot be written. The managed reconciler names
 // neither the Secret nor the field that it comes from.
 func secretCause(ws workspace.Workspace, cause string) string {
-	const remedy = "Choose another name in spec.writeConnectionSecretToRef"
+	const remedy = "choose another name in spec.writeConnectionSecretToRef"
 
 	if strings.HasPrefix(cause, secretControlled) {
-		cause = "it exists and belongs to another object. " + remedy + ": each Workspace needs a Secret of its own"
+		cause = "it exists and belongs to another object. If that is gone, such as an earlier Workspace of this name, the Secret follows it. Otherwise: " + remedy + ", each Workspace needs a Secret of its own"
 	} else if t, ok := strings.CutPrefix(cause, secretUncontrolled); ok {
-		cause = "it exists with the type " + t + ", and the provider has not made it. " + remedy
+		cause = "it exists with the type " + t + ", and the provider has not made it: " + remedy
 	}
 
 	key, _ := ws.GetConnectionSecretKey()
-	if strings.HasSuffix(cause, fmt.Sprintf("namespaces %q not found", key.Namespace)) {
+
+	switch {
+	case strings.HasSuffix(cause, fmt.Sprintf("namespaces %q not found", key.Namespace)):
 		cause = "its namespace does not exist: create it, or correct spec.writeConnectionSecretToRef.namespace"
+	case strings.HasSuffix(cause, "because it is being terminated"):
+		cause = "its namespace is being deleted: wait until it is gone and create it again, or correct spec.writeConnectionSecretToRef"
 	}
 
 	return fmt.Sprintf("%s %s: %s", publishing, key, cause)

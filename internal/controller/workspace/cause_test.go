@@ -63,11 +63,11 @@ func TestCauseOf(t *testing.T) {
 		},
 		"SecretOfAnother": {
 			reason: "The Secret and the field are named.", text: `cannot create or update connection secret: existing secret is not controlled by UID "1-2"`,
-			want: "cannot create or update connection secret ns/out: it exists and belongs to another object. Choose another name in spec.writeConnectionSecretToRef: each Workspace needs a Secret of its own",
+			want: "cannot create or update connection secret ns/out: it exists and belongs to another object. If that is gone, such as an earlier Workspace of this name, the Secret follows it. Otherwise: choose another name in spec.writeConnectionSecretToRef, each Workspace needs a Secret of its own",
 		},
 		"SecretOfPeople": {
 			reason: "A Secret that people have made stays.", text: `cannot create or update connection secret: refusing to modify uncontrolled secret of type "Opaque"`,
-			want: `cannot create or update connection secret ns/out: it exists with the type "Opaque", and the provider has not made it. Choose another name in spec.writeConnectionSecretToRef`,
+			want: `cannot create or update connection secret ns/out: it exists with the type "Opaque", and the provider has not made it: choose another name in spec.writeConnectionSecretToRef`,
 		},
 		"Secret": {
 			reason: "Another cause stays.", text: `cannot create or update connection secret: cannot create object: secrets "out" is forbidden: exceeded quota`,
@@ -76,6 +76,10 @@ func TestCauseOf(t *testing.T) {
 		"SecretWithoutNamespace": {
 			reason: "The field of the namespace is named.", text: `cannot create or update connection secret: cannot create object: namespaces "ns" not found`,
 			want: "cannot create or update connection secret ns/out: its namespace does not exist: create it, or correct spec.writeConnectionSecretToRef.namespace",
+		},
+		"SecretWhoseNamespaceGoes": {
+			reason: "So it is when the namespace goes.", text: `cannot create or update connection secret: cannot create object: secrets "out" is forbidden: unable to create new content in namespace ns because it is being terminated`,
+			want: "cannot create or update connection secret ns/out: its namespace is being deleted: wait until it is gone and create it again, or correct spec.writeConnectionSecretToRef",
 		},
 		"Nothing": {
 			reason: "The policy, and what to do about it, are named.", policies: xpv2.ManagementPolicies{observe}, text: "observe failed: external resource does not exist",

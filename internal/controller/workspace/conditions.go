@@ -84,6 +84,19 @@ func transition(ws workspace.Workspace, t xpv2.ConditionType, status corev1.Cond
 	return was.Status != status
 }
 
+// stamp sets a condition for the current generation, also in place of one that an older version of the provider has written
+// without a generation. SetConditions takes the two for equal, so that Ready would never be about the current generation.
+func stamp(ws workspace.Workspace, c xpv2.Condition) {
+	c = c.WithObservedGeneration(ws.GetGeneration())
+
+	if was := ws.GetCondition(c.Type); was.ObservedGeneration == 0 && was.Equal(c) {
+		c.LastTransitionTime = was.LastTransitionTime
+		ws.SetConditions(xpv2.Condition{Type: c.Type}) // It differs from c.
+	}
+
+	ws.SetConditions(c)
+}
+
 // summarize returns a summary of a plan, or nil if there is no plan or it has no changes.
 func summarize(p *terraform.Plan) *commonv1beta1.PlanSummary {
 	if p == nil || !p.Changes {

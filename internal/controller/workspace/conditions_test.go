@@ -304,6 +304,28 @@ func TestNotReadyIfChanged(t *testing.T) {
 	}
 }
 
+// TestReadyWithoutGeneration ensures that Ready gets the generation that an older version of the provider has not written. Otherwise
+// each restart would plan the Workspace, and a change that fails would leave it True.
+func TestReadyWithoutGeneration(t *testing.T) {
+	t.Parallel()
+
+	ws := &clusterv1beta1.Workspace{}
+	ws.SetGeneration(3)
+	ws.SetConditions(xpv2.Available())
+
+	since := metav1.NewTime(time.Unix(1, 0))
+	ws.Status.Conditions[0].LastTransitionTime = since
+
+	ready(ws)
+
+	want := xpv2.Available().WithObservedGeneration(3)
+	want.LastTransitionTime = since
+
+	if diff := cmp.Diff(want, ws.GetCondition(xpv2.TypeReady)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
 // TestStalled follows one Workspace through a series of failures: the time of the next try in its
 // condition, the number of transitions, and the log.
 func TestStalled(t *testing.T) {

@@ -123,6 +123,14 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 
 			return c.SubResource(name).Update(ctx, o, opts...)
 		},
+		// The client of the package statusclient keeps the status.
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			written, _ := o.DeepCopyObject().(client.Object)
+			err := c.Update(ctx, written, opts...)
+			o.SetResourceVersion(written.GetResourceVersion())
+
+			return err
+		},
 	}).Build()
 
 	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(ws), ws); err != nil {

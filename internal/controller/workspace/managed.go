@@ -237,6 +237,10 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 
 	served(ws)
 
+	if synced := ws.GetCondition(xpv2.TypeSynced); synced.ObservedGeneration == 0 && synced.Status != corev1.ConditionUnknown {
+		stamp(ws, synced)
+	}
+
 	if err := w.SubResourceWriter.Update(ctx, o, opts...); err != nil {
 		return err
 	}

@@ -20,9 +20,7 @@ import (
 // failed plan leaves Ready as it is.
 
 // ready is for a Workspace that is as its module asks for.
-func ready(ws workspace.Workspace) {
-	ws.SetConditions(xpv2.Available().WithObservedGeneration(ws.GetGeneration()))
-}
+func ready(ws workspace.Workspace) { stamp(ws, xpv2.Available()) }
 
 // creating is for a Workspace whose first apply begins. s may be nil.
 func creating(ws workspace.Workspace, s *commonv1beta1.PlanSummary) {

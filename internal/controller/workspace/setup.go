@@ -184,6 +184,10 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		return errors.Wrapf(err, "cannot add state metrics of %s", kind.GroupKind())
 	}
 
+	if err := setupProtector(mgr, kind); err != nil {
+		return errors.Wrapf(err, "cannot set up the controller of finalizers of %s", kind.GroupKind())
+	}
+
 	r := managed.NewReconciler(clientManager{Manager: mgr, client: managedClient{mgr.GetClient(), mgr.GetCache(), c}}, resource.ManagedKind(kind.GroupVersionKind), ro...)
 
 	co := o.ForControllerRuntime()

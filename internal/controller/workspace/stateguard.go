@@ -13,6 +13,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
@@ -44,11 +46,15 @@ type foreignStateError struct {
 	// name of the Terraform workspace, and owner of its state.
 	name, owner string
 
-	// certain says that the status of the owner names the state.
-	certain bool
+	// certain says that the status of the owner names the state, and goes that the owner is being deleted.
+	certain, goes bool
 }
 
 func (e foreignStateError) Error() string {
+	if e.goes {
+		return fmt.Sprintf("the state of Terraform workspace %q belongs to %s, which uses the same backend and is being deleted: this Workspace goes on when that one is gone", e.name, e.owner)
+	}
+
 	belongs, uses, remedy := "belongs to", "uses", ""
 	if !e.certain {
 		belongs, uses, remedy = "may belong to", "may use", "wait until that one was planned again, for which it has to work, "
@@ -121,6 +127,11 @@ func (g *stateGuard) takeOver(ctx context.Context, ws workspace.Workspace, found
 
 	if err := g.unchangedSince(ctx, ws, found); err != nil {
 		return err
+	}
+
+	// The managed reconciler adds it only after it has published the outputs, which may fail.
+	if err := resource.NewAPIFinalizer(g.kube, managed.FinalizerName).AddFinalizer(ctx, ws); err != nil {
+		return errors.Wrap(err, "cannot add the finalizer")
 	}
 
 	before, seen := ws.GetOwnership(), ws.GetObservation()
@@ -200,7 +211,7 @@ func (g *stateGuard) contest(ctx context.Context, ws workspace.Workspace, lineag
 	}
 
 	if owner, certain := contest.Owner(); owner != "" {
-		return contest, foreignStateError{name: workspace.TerraformWorkspace(ws), owner: owner, certain: certain}
+		return contest, foreignStateError{name: workspace.TerraformWorkspace(ws), owner: owner, certain: certain, goes: contest.OwnerGoes()}
 	}
 
 	return contest, nil

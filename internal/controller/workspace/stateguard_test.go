@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-terraform/apis"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
@@ -65,6 +66,9 @@ type stepWriter struct {
 
 	c *stepClient
 }
+
+// Update is for the finalizer.
+func (c *stepClient) Update(context.Context, client.Object, ...client.UpdateOption) error { return nil }
 
 func (c *stepClient) wait() {
 	c.actor.ready <- struct{}{}
@@ -278,6 +282,11 @@ func TestOwnStateFails(t *testing.T) {
 
 			if got := ws.GetOwnership().Lineage; got != "" {
 				t.Errorf("want no lineage to be recorded, got %q", got)
+			}
+
+			// Without it, a deletion of a Workspace whose outputs cannot be published would destroy nothing.
+			if name == "Write" && !meta.FinalizerExists(ws, managed.FinalizerName) {
+				t.Error("want a finalizer before the record")
 			}
 		})
 	}
