@@ -89,7 +89,6 @@ func TestDecide(t *testing.T) {
 		"Resumed":      {reason: "People want to see what happened during the pause.", facts: facts(func(f *Facts) { f.WasPaused = true }), record: observed(fresh), want: reconcile("it was paused until now")},
 		"Paused":       {reason: "The managed reconciler records it.", facts: facts(changed, func(f *Facts) { f.Paused = true }), record: failing(observed(fresh), time.Minute, false), want: reconcile("it is paused")},
 
-
 		"Waits":             {reason: "Its plan waits for approval.", facts: facts(func(f *Facts) { f.Ready, f.Current = false, false }), record: observed(fresh, waits), want: later},
 		"WaitsForCreation":  {reason: "It does so before anything exists.", facts: facts(func(f *Facts) { f.Ready, f.Owns, f.Complete = false, false, false }), record: observed(fresh, waits, func(o *Observation) { o.Exists = false }), want: later},
 		"WaitsApproved":     {reason: "A person has approved the plan, or changed it.", facts: facts(annotated), record: observed(fresh, waits), want: reconcile("it was changed")},
