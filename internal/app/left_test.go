@@ -51,22 +51,34 @@ type sourceCache struct {
 	singleCache
 
 	handlers chan toolscache.ResourceEventHandler
+
+	// mu is for the FakeInformers, which two controllers ask at the same time.
+	mu *sync.Mutex
 }
 
 func (c sourceCache) GetInformer(ctx context.Context, o client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
 	i, err := c.singleCache.GetInformer(ctx, o, opts...)
 
-	return sourceInformer{Informer: i, handlers: c.handlers}, err
+	return sourceInformer{Informer: i, c: c}, err
 }
+
+// controllersOfKind is the number of controllers of a kind of Workspaces: that of finalizers is one of its own.
+const controllersOfKind = 2
 
 type sourceInformer struct {
 	cache.Informer
 
-	handlers chan toolscache.ResourceEventHandler
+	c sourceCache
 }
 
 func (i sourceInformer) AddEventHandlerWithOptions(h toolscache.ResourceEventHandler, o toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
-	i.handlers <- h
+	i.c.mu.Lock()
+	defer i.c.mu.Unlock()
+
+	i.c.handlers <- h
 
 	return i.Informer.AddEventHandlerWithOptions(h, o)
 }
@@ -92,15 +104,25 @@ func TestForgetsFailedRuns(t *testing.T) {
 
 			f := newFailing(t)
 
-			h := <-f.handlers
+			hs := [controllersOfKind]toolscache.ResourceEventHandler{<-f.handlers, <-f.handlers}
+			remove := func() {
+				for _, h := range hs {
+					h.OnDelete(f.ws)
+				}
+			}
+
 			f.run = func() {
 				if tc.during {
-					h.OnDelete(f.ws)
+					remove()
 				}
 
 				f.failedRuns.Record(f.ws.GetUID(), statelock.Run{})
 			}
-			h.OnAdd(f.ws, false)
+
+			for _, h := range hs {
+				h.OnAdd(f.ws, false)
+			}
+
 			<-f.ended
 
 			if !tc.during {
@@ -108,7 +130,7 @@ func TestForgetsFailedRuns(t *testing.T) {
 					t.Error("want a failed run of a Workspace that exists to be remembered")
 				}
 
-				h.OnDelete(f.ws)
+				remove()
 			}
 
 			if f.failedRuns.Any(f.ws.GetUID()) {
@@ -148,7 +170,7 @@ func newFailing(t *testing.T) *failing {
 	f := &failing{
 		ws:         &clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "uid"}},
 		failedRuns: statelock.NewFailedRuns(),
-		handlers:   make(chan toolscache.ResourceEventHandler, 1),
+		handlers:   make(chan toolscache.ResourceEventHandler, controllersOfKind),
 		ended:      make(chan struct{}),
 	}
 
@@ -165,7 +187,7 @@ func newFailing(t *testing.T) *failing {
 		t.Fatal(err)
 	}
 
-	workspaces := sourceCache{singleCache: singleCache{FakeInformers: &informertest.FakeInformers{Scheme: scheme}, ws: f.ws}, handlers: f.handlers}
+	workspaces := sourceCache{singleCache: singleCache{FakeInformers: &informertest.FakeInformers{Scheme: scheme}, ws: f.ws}, handlers: f.handlers, mu: &sync.Mutex{}}
 
 	mgr, err := manager.New(&rest.Config{}, manager.Options{
 		Scheme:         scheme,
