@@ -245,7 +245,7 @@ func explainInline(err error, text string) error {
 		return errors.Errorf("%w (%s: call a module of a repository or a registry, or %s)", err, oneFile, inRepository)
 	case terraform.MissesFile(err):
 		return errors.Errorf("%w (%s: write the text of the other one into it, give that in spec.credentials of the ProviderConfig if it is secret, or %s)", err, oneFile, inRepository)
-	case terraform.MissesLineBreak(err) && !strings.Contains(strings.TrimSpace(text), "\n"):
+	case terraform.MissesLineBreak(err, "main.tf") && !strings.Contains(strings.TrimSpace(text), "\n"):
 		return errors.Errorf("%w (the module is one line: in YAML, write \"module: |\" for text with line breaks)", err)
 	default:
 		return err

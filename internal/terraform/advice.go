@@ -28,7 +28,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`but has an invalid error message as described in the other accompanying messages`), "and its error_message cannot be shown, for example because it refers to a sensitive value"},
 	{regexp.MustCompile(`To proceed, either choose another supported \S+ version or update this version constraint\. Version constraints are normally set .*$`), "Update this version constraint, or choose another version in spec.forProvider.cli"},
 	{regexp.MustCompile(`(Blocks of type "(?:removed|ephemeral|encryption)" are not expected here)\.(?: Did you mean "[^"]*"\?)?`), "$1: other versions or products have them, and spec.forProvider.cli chooses one"},
-	{regexp.MustCompile(`(Blocks of type "(?:credentials|credentials_helper|provider_installation)" are not expected here)\.`), "$1: put them into a file .terraformrc in spec.credentials of the ProviderConfig"},
+	{regexp.MustCompile(`(Blocks of type "(?:credentials|credentials_helper|provider_installation)" are not expected here)\.$`), "$1: put them into a file .terraformrc in spec.credentials of the ProviderConfig"},
 	{regexp.MustCompile(`(There is no function named "[^":]*")(?:\.|\. Did you mean "(?:urlencode|base64gzip|sensitive)"\?)$`), "$1: other versions or products may have it, and spec.forProvider.cli chooses one."},
 	{regexp.MustCompile(`(An argument named "(?:ephemeral|for_each)" is not expected here)\.$`), "$1: other versions or products have it, and spec.forProvider.cli chooses one."},
 	{regexp.MustCompile(`(can only refer to the variable itself, using var\.[\w-]+)\.`), "$1: newer versions take others, too, and spec.forProvider.cli chooses one."},
@@ -68,7 +68,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	},
 	{
 		regexp.MustCompile(`(provider configuration at module\.\S+ is required), but it has been removed\. This occurs when a provider configuration is removed while objects created by that provider still exist in the state\. Re-add the provider configuration to destroy (.+?), after which you can remove the provider configuration again`),
-		"$1: it was in a module that is not called any more. Restore the call of that module. If $2 is to be destroyed, then remove the resource there and leave the provider block, and remove the call after that",
+		"$1: that module is not called any more, or has no such provider block any more. Restore it. If $2 is to be destroyed, then remove the resource there and leave the provider block, and remove the call after that",
 	},
 	{
 		regexp.MustCompile(`(provider configuration at \S+ is required), but it has been removed\. This occurs when a provider configuration is removed while objects created by that provider still exist in the state\. Re-add the provider configuration to destroy (.+?), after which`),

@@ -116,12 +116,16 @@ func TestAdvice(t *testing.T) {
 		"ProviderOfCall": {
 			cli: `To work with module.m.time_static.a (orphan) its original provider configuration at module.m.provider["registry.opentofu.org/hashicorp/time"] is required, but it has been removed. ` +
 				"This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy module.m.time_static.a (orphan), after which you can remove the provider configuration again.",
-			here: `To work with module.m.time_static.a (orphan) its original provider configuration at module.m.provider["registry.opentofu.org/hashicorp/time"] is required: it was in a module that is not called any more. ` +
-				"Restore the call of that module. If module.m.time_static.a (orphan) is to be destroyed, then remove the resource there and leave the provider block, and remove the call after that.",
+			here: `To work with module.m.time_static.a (orphan) its original provider configuration at module.m.provider["registry.opentofu.org/hashicorp/time"] is required: that module is not called any more, or has no such provider block any more. ` +
+				"Restore it. If module.m.time_static.a (orphan) is to be destroyed, then remove the resource there and leave the provider block, and remove the call after that.",
 		},
 		"CLIConfiguration": {
 			cli:  `Unsupported block type: Blocks of type "credentials" are not expected here.`,
 			here: `Unsupported block type: Blocks of type "credentials" are not expected here: put them into a file .terraformrc in spec.credentials of the ProviderConfig`,
+		},
+		"CredentialsOfProvider": {
+			cli:  `Unsupported block type: Blocks of type "credentials" are not expected here. Did you mean to define argument "credentials"? If so, use the equals sign to assign it a value.`,
+			here: `Unsupported block type: Blocks of type "credentials" are not expected here. Did you mean to define argument "credentials"? If so, use the equals sign to assign it a value.`,
 		},
 		"NoRoom": {
 			cli: "The errors shown above prevented OpenTofu from writing the updated state to\nthe configured backend and from creating a local backup file. As a fallback,\nthe raw state data is printed above as a JSON object.\n\n" +
@@ -232,6 +236,10 @@ func TestAdvice(t *testing.T) {
 		"KeyOfGit": {
 			cli:  "git@example.org: Permission denied (publickey).\r\nfatal: Could not read from remote repository.",
 			here: "git@example.org: Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address fatal: Could not read from remote repository.",
+		},
+		"KeyOfProvisioner": {
+			cli:  "Error running command 'ssh host': exit status 255. Output: me@host: Permission denied (publickey).",
+			here: "Error running command 'ssh host': exit status 255. Output: me@host: Permission denied (publickey).",
 		},
 		"UndeclaredArgument": {
 			cli:  "A variable named \"x\" was assigned on the command line, but the root module does not declare a variable of that name.",

@@ -107,7 +107,7 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 	switch noVariables := strings.HasSuffix(d.Detail, "Variables may not be used here."); {
 	case noVariables && strings.HasSuffix(d.File, ".tfbackend"):
 		d.Detail = strings.TrimSuffix(d.Detail, ".") + ": write the value itself, in quotes. Each Workspace has a state of its own there, and OpenTofu takes variables."
-	case strings.HasSuffix(d.File, ".tfbackend") && strings.HasPrefix(d.Detail, "Blocks of type "):
+	case strings.HasSuffix(d.File, ".tfbackend") && strings.HasSuffix(d.Detail, " are not expected here."):
 		d.Detail = strings.TrimSuffix(d.Detail, ".") + ": this field has the arguments of the backend only. Put blocks into spec.configuration."
 	case noVariables && d.isOfValue():
 		d.Detail = strings.TrimSuffix(d.Detail, ".") + ": text without quotes is read as one, and so is ${...} in text, for which write $${."
@@ -181,9 +181,10 @@ func errorsOf(diagnostics []Diagnostic) []Diagnostic {
 }
 
 // causes returns the diagnostics without those that only follow from others: a variable has no value if there is an error in
-// the file or the text with its value.
+// the file or the text with its value, and not only a value of another type.
 func causes(ds []Diagnostic) []Diagnostic {
-	if !slices.ContainsFunc(ds, Diagnostic.isOfValue) {
+	hidesValues := func(d Diagnostic) bool { return d.isOfValue() && d.Summary != "Invalid value for input variable" }
+	if !slices.ContainsFunc(ds, hidesValues) {
 		return ds
 	}
 
@@ -256,8 +257,10 @@ func (j jsonDiagnostic) diagnostic() Diagnostic {
 		File: j.Range.Filename, Line: j.Range.Start.Line, Context: j.Snippet.Context,
 	}
 
-	// The CLIs name neither the variable nor the field, and the first line of a block has no context.
-	if m := declaration.FindStringSubmatch(j.Snippet.Code); m != nil && d.Context == "" && d.Summary == "Invalid value for variable" {
+	// The CLIs name neither the variable nor the field, and the first line of a block has no context. A module that the root
+	// module calls is in a directory.
+	m := declaration.FindStringSubmatch(j.Snippet.Code)
+	if m != nil && d.Context == "" && d.Summary == "Invalid value for variable" && !strings.Contains(d.File, "/") {
 		d.Context = fmt.Sprintf("variable %q", m[1])
 		d.Detail += fmt.Sprintf("\nCorrect %s in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_%[1]s", m[1])
 	}

@@ -295,15 +295,17 @@ func MissesModule(err error) bool {
 // missesFile matches the texts of the CLIs about a missing file whose name is relative.
 var missesFile = regexp.MustCompile(`no file exists at "?[^"/]|Call to function "\w+" failed: open [^/][^:]*: no such file or directory`)
 
-// MissesFile reports whether a file beside the module that it reads is missing.
+// MissesFile reports whether a file beside the module that it reads is missing, and not one of a module that it calls.
 func MissesFile(err error) bool {
-	return anyError(err, func(_ *Error, d Diagnostic) bool { return missesFile.MatchString(oneLine(d.Detail)) })
+	return anyError(err, func(_ *Error, d Diagnostic) bool {
+		return missesFile.MatchString(oneLine(d.Detail)) && !strings.Contains(oneLine(d.Detail), DataDir+"/modules/")
+	})
 }
 
-// MissesLineBreak reports whether the module has two things on a line that have to be on two.
-func MissesLineBreak(err error) bool {
+// MissesLineBreak reports whether the file has two things on a line that have to be on two.
+func MissesLineBreak(err error, file string) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool {
-		return d.says("Invalid single-argument block definition", "Missing newline after argument", "Missing newline after block definition")
+		return d.File == file && d.says("Invalid single-argument block definition", "Missing newline after argument", "Missing newline after block definition")
 	})
 }
 

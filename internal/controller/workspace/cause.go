@@ -152,7 +152,10 @@ func secretCause(ws workspace.Workspace, cause string) string {
 	case strings.HasSuffix(cause, fmt.Sprintf("namespaces %q not found", key.Namespace)):
 		cause = "its namespace does not exist: create it, or correct spec.writeConnectionSecretToRef.namespace"
 	case strings.HasSuffix(cause, "because it is being terminated"):
-		cause = "its namespace is being deleted: wait until it is gone and create it again, or correct spec.writeConnectionSecretToRef"
+		cause = "its namespace is being deleted"
+		if ws.GetNamespace() == "" {
+			cause += ": wait until it is gone and create it again, or correct spec.writeConnectionSecretToRef.namespace"
+		}
 	}
 
 	return fmt.Sprintf("%s %s: %s", publishing, key, cause)

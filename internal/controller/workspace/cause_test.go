@@ -79,7 +79,7 @@ func TestCauseOf(t *testing.T) {
 		},
 		"SecretWhoseNamespaceGoes": {
 			reason: "So it is when the namespace goes.", text: `cannot create or update connection secret: cannot create object: secrets "out" is forbidden: unable to create new content in namespace ns because it is being terminated`,
-			want: "cannot create or update connection secret ns/out: its namespace is being deleted: wait until it is gone and create it again, or correct spec.writeConnectionSecretToRef",
+			want: "cannot create or update connection secret ns/out: its namespace is being deleted: wait until it is gone and create it again, or correct spec.writeConnectionSecretToRef.namespace",
 		},
 		"Nothing": {
 			reason: "The policy, and what to do about it, are named.", policies: xpv2.ManagementPolicies{observe}, text: "observe failed: external resource does not exist",

@@ -318,11 +318,27 @@ func TestReadyWithoutGeneration(t *testing.T) {
 
 	ready(ws)
 
-	want := xpv2.Available().WithObservedGeneration(3)
-	want.LastTransitionTime = since
+	// Condition.Equal would ignore the generation.
+	got := ws.GetCondition(xpv2.TypeReady)
+	if !got.Equal(xpv2.Available()) || got.ObservedGeneration != 3 || !got.LastTransitionTime.Equal(&since) {
+		t.Errorf("want Available of generation 3 since %s, got %+v", since, got)
+	}
+}
 
-	if diff := cmp.Diff(want, ws.GetCondition(xpv2.TypeReady)); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
+// TestSyncedWithoutGeneration ensures the same for Synced.
+func TestSyncedWithoutGeneration(t *testing.T) {
+	t.Parallel()
+
+	r := newAttempt(t, &clusterv1beta1.Workspace{})
+	r.ws.SetConditions(xpv2.ReconcileSuccess())
+	r.ws.SetConditions(xpv2.ReconcileSuccess().WithObservedGeneration(r.ws.GetGeneration()))
+
+	if err := (managedStatusWriter{lastWriter{}, r.kube, r.connector}).Update(t.Context(), r.ws); err != nil {
+		t.Fatal(err)
+	}
+
+	if got := r.ws.GetCondition(xpv2.TypeSynced).ObservedGeneration; got != r.ws.GetGeneration() {
+		t.Errorf("want generation %d, got %d", r.ws.GetGeneration(), got)
 	}
 }
 

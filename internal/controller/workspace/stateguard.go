@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -46,18 +47,19 @@ type foreignStateError struct {
 	// name of the Terraform workspace, and owner of its state.
 	name, owner string
 
-	// certain says that the status of the owner names the state, and goes that the owner is being deleted.
+	// certain says that the status of the owner names the state, and goes that the owner is being deleted, and the
+	// Workspace is not.
 	certain, goes bool
 }
 
 func (e foreignStateError) Error() string {
-	if e.goes {
-		return fmt.Sprintf("the state of Terraform workspace %q belongs to %s, which uses the same backend and is being deleted: this Workspace goes on when that one is gone", e.name, e.owner)
-	}
-
 	belongs, uses, remedy := "belongs to", "uses", ""
 	if !e.certain {
 		belongs, uses, remedy = "may belong to", "may use", "wait until that one was planned again, for which it has to work, "
+	}
+
+	if e.goes {
+		return fmt.Sprintf("the state of Terraform workspace %q %s %s, which %s the same backend and is being deleted: this Workspace goes on when that one is gone", e.name, belongs, e.owner, uses)
 	}
 
 	return fmt.Sprintf("the state of Terraform workspace %q %s %s, which %s the same backend: %sset another annotation %s, or use another backend, which creates the infrastructure once more. To take over what exists, delete that Workspace so that its infrastructure stays (policies without Delete)",
@@ -129,9 +131,12 @@ func (g *stateGuard) takeOver(ctx context.Context, ws workspace.Workspace, found
 		return err
 	}
 
-	// The managed reconciler adds it only after it has published the outputs, which may fail.
-	if err := resource.NewAPIFinalizer(g.kube, managed.FinalizerName).AddFinalizer(ctx, ws); err != nil {
-		return errors.Wrap(err, "cannot add the finalizer")
+	// The managed reconciler adds the finalizer only after it has published the outputs, which may fail. After a conflict, the
+	// protector adds it.
+	if !meta.WasDeleted(ws) {
+		if err := resource.NewAPIFinalizer(g.kube, managed.FinalizerName).AddFinalizer(ctx, ws); err != nil && !kerrors.IsConflict(err) {
+			return errors.Wrap(err, "cannot add the finalizer")
+		}
 	}
 
 	before, seen := ws.GetOwnership(), ws.GetObservation()
@@ -211,7 +216,7 @@ func (g *stateGuard) contest(ctx context.Context, ws workspace.Workspace, lineag
 	}
 
 	if owner, certain := contest.Owner(); owner != "" {
-		return contest, foreignStateError{name: workspace.TerraformWorkspace(ws), owner: owner, certain: certain, goes: contest.OwnerGoes()}
+		return contest, foreignStateError{name: workspace.TerraformWorkspace(ws), owner: owner, certain: certain, goes: contest.OwnerGoes() && !meta.WasDeleted(ws)}
 	}
 
 	return contest, nil
