@@ -114,8 +114,9 @@ func TestTwoClusters(t *testing.T) {
 
 		c.annotate(t, elsewhere, meta.AnnotationKeyReconciliationPaused, "true")
 		expectReason(t, c, elsewhere, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
-		c.patch(t, elsewhere, map[string]any{"metadata": map[string]any{"finalizers": nil}})
+		// The finalizer would be added again before the deletion.
 		c.remove(t, elsewhere)
+		c.patch(t, elsewhere, map[string]any{"metadata": map[string]any{"finalizers": nil}})
 		expectGone(t, c, elsewhere)
 
 		// The module is the same, so that nothing is to be done.
