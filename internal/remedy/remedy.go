@@ -15,9 +15,9 @@ var (
 	// prompt, denied, page and key match what git and ssh say when they cannot ask for credentials, and when the server
 	// refuses those that they have. Many servers say the same about a repository that does not exist.
 	prompt = regexp.MustCompile(`could not read (?:Username|Password) for ('[^']*'): (?:No such device or address|terminal prompts disabled)`)
-	denied = regexp.MustCompile(`Authentication failed for ('[^']*')`)
+	denied = regexp.MustCompile(`Authentication failed for ('https?://[^']*')`)
 	page   = regexp.MustCompile(`info/refs not valid: is this a git repository\?|unable to update url base from redirection:`)
-	key    = regexp.MustCompile(`Permission denied \(publickey[^)]*\)\.?(\s+fatal: Could not read from remote repository)`)
+	key    = regexp.MustCompile(`Permission denied \(publickey[^)]*\)\.?\s+(fatal: Could not read from remote repository)`)
 
 	// changing has what differs each time: the local end of a connection, the time in the refusal of a certificate, and the name
 	// of a temporary directory of go-getter. With it, each try would be an Event of its own.
@@ -27,7 +27,7 @@ var (
 	}{
 		{regexp.MustCompile(`\b(dial|read|readfrom|write) (tcp|udp) \S+->`), "$1 $2 "},
 		{regexp.MustCompile(`current time \S+ is (after|before) `), "the current time is $1 "},
-		{regexp.MustCompile(`\bgetter\d+\b`), "getter"},
+		{regexp.MustCompile(`/getter\d+\b`), "/getter"},
 	}
 )
 
@@ -37,7 +37,7 @@ func Git(text, credentials string) string {
 	text = denied.ReplaceAllString(text, "$0: correct the entry for this host in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address")
 	text = page.ReplaceAllString(text, "$0 the server has sent a web page, perhaps because it asks for credentials")
 
-	return key.ReplaceAllString(text, "Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address$1")
+	return key.ReplaceAllString(text, "Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address; $1")
 }
 
 // Same returns a text that is the same for the same error.

@@ -245,11 +245,19 @@ func explainInline(err error, text string) error {
 		return errors.Errorf("%w (%s: call a module of a repository or a registry, or %s)", err, oneFile, inRepository)
 	case terraform.MissesFile(err):
 		return errors.Errorf("%w (%s: write the text of the other one into it, give that in spec.credentials of the ProviderConfig if it is secret, or %s)", err, oneFile, inRepository)
-	case terraform.MissesLineBreak(err, "main.tf") && !strings.Contains(strings.TrimSpace(text), "\n"):
-		return errors.Errorf("%w (the module is one line: in YAML, write \"module: |\" for text with line breaks)", err)
+	case terraform.MissesLineBreak(err, "main.tf") && isFolded(text):
+		return errors.Errorf("%w (the module has lost its line breaks: in YAML, write \"module: |\" for text with line breaks)", err)
 	default:
 		return err
 	}
+}
+
+// afterBlock matches the end of a block that another one of the module follows on the same line.
+var afterBlock = regexp.MustCompile(`\}[ \t]+(?:resource|data|variable|output|locals|module|provider|terraform)\b[^\n]*\{`)
+
+// isFolded says whether the text is like one that YAML has folded: it is one line, or only its more indented lines are lines.
+func isFolded(text string) bool {
+	return !strings.Contains(strings.TrimSpace(text), "\n") || afterBlock.MatchString(text)
 }
 
 // initAgain initializes a directory that was initialized for other inputs. The result of this init is

@@ -27,8 +27,6 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`Unsuitable value for var\.\S+ set using the (TF_VAR_\S+) environment variable: `), "The value of spec.forProvider.env $1 is not suitable, or ends with a line break: "},
 	{regexp.MustCompile(`but has an invalid error message as described in the other accompanying messages`), "and its error_message cannot be shown, for example because it refers to a sensitive value"},
 	{regexp.MustCompile(`To proceed, either choose another supported \S+ version or update this version constraint\. Version constraints are normally set .*$`), "Update this version constraint, or choose another version in spec.forProvider.cli"},
-	{regexp.MustCompile(`(Blocks of type "(?:removed|ephemeral|encryption)" are not expected here)\.(?: Did you mean "[^"]*"\?)?`), "$1: other versions or products have them, and spec.forProvider.cli chooses one"},
-	{regexp.MustCompile(`(Blocks of type "(?:credentials|credentials_helper|provider_installation)" are not expected here)\.$`), "$1: put them into a file .terraformrc in spec.credentials of the ProviderConfig"},
 	{regexp.MustCompile(`(There is no function named "[^":]*")(?:\.|\. Did you mean "(?:urlencode|base64gzip|sensitive)"\?)$`), "$1: other versions or products may have it, and spec.forProvider.cli chooses one."},
 	{regexp.MustCompile(`(An argument named "(?:ephemeral|for_each)" is not expected here)\.$`), "$1: other versions or products have it, and spec.forProvider.cli chooses one."},
 	{regexp.MustCompile(`(can only refer to the variable itself, using var\.[\w-]+)\.`), "$1: newer versions take others, too, and spec.forProvider.cli chooses one."},
@@ -121,9 +119,35 @@ const eitherCLI = `(?:terraform|tofu)`
 // partialPlan matches what is said about a plan of a part, after adviseHere. A destroy has no such plans.
 var partialPlan = regexp.MustCompile(` (?:Alternatively, you could|To work around this,) use (?:the option -target )?in spec\.forProvider\.planArgs and applyArgs .*$`)
 
+// unexpected matches the text about a block that the CLI does not know in its place.
+var unexpected = regexp.MustCompile(`^(Blocks of type "(\w+)" are not expected here)\.(?: Did you mean "[^"]*"\?)?$`)
+
+// adviseBlock adds the remedy to the text about a block that another CLI knows, or that is of the configuration of the CLI. The
+// context is the block around it. A resource may have blocks of the same names.
+func adviseBlock(text, context string) string {
+	m := unexpected.FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+
+	switch [2]string{context, m[2]} {
+	case [2]string{"", "removed"}, [2]string{"", "ephemeral"}, [2]string{"terraform", "encryption"}:
+		return m[1] + ": other versions or products have them, and spec.forProvider.cli chooses one"
+	case [2]string{"", "credentials"}, [2]string{"", "credentials_helper"}, [2]string{"", "provider_installation"}:
+		return m[1] + ": put them into a file .terraformrc in spec.credentials of the ProviderConfig"
+	default:
+		return text
+	}
+}
+
 // adviseHere replaces advice to people at a command line with what does the same here, in one line of text.
 func adviseHere(text string) string {
-	text = remedy.Same(remedy.Git(text, remedy.AddGitFile))
+	text = remedy.Same(text)
+	// A provisioner may run git, too, with other credentials.
+	if !output.MatchString(text) {
+		text = remedy.Git(text, remedy.AddGitFile)
+	}
+
 	for _, a := range advice {
 		text = a.cli.ReplaceAllString(text, a.here)
 	}

@@ -5,6 +5,7 @@
 package terraform
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -80,10 +81,6 @@ func TestAdvice(t *testing.T) {
 			cli:  "This module is not compatible with OpenTofu v1.12.6.\n\nTo proceed, either choose another supported OpenTofu version or update this version constraint. Version constraints are normally set for good reason, so updating the constraint may lead to other errors or unexpected behavior.",
 			here: "This module is not compatible with OpenTofu v1.12.6. Update this version constraint, or choose another version in spec.forProvider.cli",
 		},
-		"NewerBlock": {
-			cli:  `Unsupported block type: Blocks of type "removed" are not expected here. Did you mean "moved"?`,
-			here: `Unsupported block type: Blocks of type "removed" are not expected here: other versions or products have them, and spec.forProvider.cli chooses one`,
-		},
 		"NewerArgument": {
 			cli:  `An argument named "ephemeral" is not expected here.`,
 			here: `An argument named "ephemeral" is not expected here: other versions or products have it, and spec.forProvider.cli chooses one.`,
@@ -118,14 +115,6 @@ func TestAdvice(t *testing.T) {
 				"This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy module.m.time_static.a (orphan), after which you can remove the provider configuration again.",
 			here: `To work with module.m.time_static.a (orphan) its original provider configuration at module.m.provider["registry.opentofu.org/hashicorp/time"] is required: that module is not called any more, or has no such provider block any more. ` +
 				"Restore it. If module.m.time_static.a (orphan) is to be destroyed, then remove the resource there and leave the provider block, and remove the call after that.",
-		},
-		"CLIConfiguration": {
-			cli:  `Unsupported block type: Blocks of type "credentials" are not expected here.`,
-			here: `Unsupported block type: Blocks of type "credentials" are not expected here: put them into a file .terraformrc in spec.credentials of the ProviderConfig`,
-		},
-		"CredentialsOfProvider": {
-			cli:  `Unsupported block type: Blocks of type "credentials" are not expected here. Did you mean to define argument "credentials"? If so, use the equals sign to assign it a value.`,
-			here: `Unsupported block type: Blocks of type "credentials" are not expected here. Did you mean to define argument "credentials"? If so, use the equals sign to assign it a value.`,
 		},
 		"NoRoom": {
 			cli: "The errors shown above prevented OpenTofu from writing the updated state to\nthe configured backend and from creating a local backup file. As a fallback,\nthe raw state data is printed above as a JSON object.\n\n" +
@@ -235,12 +224,18 @@ func TestAdvice(t *testing.T) {
 		},
 		"KeyOfGit": {
 			cli:  "git@example.org: Permission denied (publickey).\r\nfatal: Could not read from remote repository.",
-			here: "git@example.org: Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address fatal: Could not read from remote repository.",
+			here: "git@example.org: Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address; fatal: Could not read from remote repository.",
 		},
 		"KeyOfProvisioner": {
 			cli:  "Error running command 'ssh host': exit status 255. Output: me@host: Permission denied (publickey).",
 			here: "Error running command 'ssh host': exit status 255. Output: me@host: Permission denied (publickey).",
 		},
+		"GitOfProvisioner": {
+			cli:  "Error running command 'git clone git@host:x': exit status 128. Output: Permission denied (publickey).\nfatal: Could not read from remote repository.",
+			here: "Error running command 'git clone git@host:x': exit status 128. Output: Permission denied (publickey). fatal: Could not read from remote repository.",
+		},
+		"PasswordOfOther": {cli: "SASL: Authentication failed for 'admin'", here: "SASL: Authentication failed for 'admin'"},
+		"NameOfUser":      {cli: `A managed resource "terraform_data" "getter2" has not been declared`, here: `A managed resource "terraform_data" "getter2" has not been declared`},
 		"UndeclaredArgument": {
 			cli:  "A variable named \"x\" was assigned on the command line, but the root module does not declare a variable of that name.",
 			here: "A variable named \"x\" was assigned by an option -var in spec.forProvider.planArgs, applyArgs or destroyArgs, but the root module does not declare a variable of that name.",
@@ -350,6 +345,44 @@ func TestAdvice(t *testing.T) {
 			d := Diagnostic{Summary: tc.cli, Detail: tc.cli}.forPeople(Workspace{})
 			if diff := cmp.Diff(Diagnostic{Summary: tc.here, Detail: tc.here}, d); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAdviseBlock ensures that a block gets the remedy only where it is one that its name tells.
+func TestAdviseBlock(t *testing.T) {
+	t.Parallel()
+
+	const (
+		cli         = ": other versions or products have them, and spec.forProvider.cli chooses one"
+		terraformrc = ": put them into a file .terraformrc in spec.credentials of the ProviderConfig"
+		none        = "."
+	)
+
+	cases := map[string]struct {
+		block, context, hint, want string
+	}{
+		"Removed":                {block: "removed", hint: ` Did you mean "moved"?`, want: cli},
+		"Ephemeral":              {block: "ephemeral", want: cli},
+		"Encryption":             {block: "encryption", context: "terraform", want: cli},
+		"EncryptionOfResource":   {block: "encryption", context: `resource "cloud_disk" "d"`, want: none},
+		"Credentials":            {block: "credentials", want: terraformrc},
+		"Helper":                 {block: "credentials_helper", want: terraformrc},
+		"Installation":           {block: "provider_installation", want: terraformrc},
+		"CredentialsOfResource":  {block: "credentials", context: `resource "cloud_disk" "d"`, want: none},
+		"CredentialsOfTerraform": {block: "credentials", context: "terraform", want: none},
+		"Other":                  {block: "resouce", want: none},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			text := fmt.Sprintf("Blocks of type %q are not expected here", tc.block)
+
+			got := Diagnostic{Detail: text + "." + tc.hint, Context: tc.context}.forPeople(Workspace{}).Detail
+			if got != text+tc.want {
+				t.Errorf("want %q, got %q", text+tc.want, got)
 			}
 		})
 	}

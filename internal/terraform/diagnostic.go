@@ -97,7 +97,7 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 		d.File = strings.TrimPrefix(d.File, prefix)
 	}
 
-	d.Summary, d.Detail = adviseHere(oneLine(d.Summary)), shortOutput(adviseHere(oneLine(d.Detail)))
+	d.Summary, d.Detail = adviseHere(oneLine(d.Summary)), adviseBlock(shortOutput(adviseHere(oneLine(d.Detail))), d.Context)
 
 	// The CLIs name the objects of a cycle in another order in each run.
 	if objects, ok := strings.CutPrefix(d.Summary, cycle); ok {
@@ -151,11 +151,19 @@ func shortOutput(detail string) string {
 	return m[1] + Truncate(m[2], maxCommand) + m[3] + m[4]
 }
 
+// valueOf begins the place of an error in the value of a variable that is not in a file. Its name follows.
+const valueOf = "<value for var."
+
+var variableName = regexp.MustCompile(`^[\w-]*`)
+
 // isOfValue says whether the diagnostic is about the value of a variable, of an argument or of the environment, or in a
 // file of variables or of a backend.
 func (d Diagnostic) isOfValue() bool {
-	return strings.HasPrefix(d.File, "<value for var.") || strings.HasSuffix(d.File, ".tfvars") || strings.HasSuffix(d.File, ".tfbackend")
+	return strings.HasPrefix(d.File, valueOf) || strings.HasSuffix(d.File, ".tfvars") || strings.HasSuffix(d.File, ".tfbackend")
 }
+
+// invalidValue is the summary about a value that a validation of its variable refuses.
+const invalidValue = "Invalid value for variable"
 
 // concludes says whether the other diagnostics are about ways of which one would do.
 func (d Diagnostic) concludes() bool {
@@ -181,14 +189,18 @@ func errorsOf(diagnostics []Diagnostic) []Diagnostic {
 }
 
 // causes returns the diagnostics without those that only follow from others: a variable has no value if there is an error in
-// the file or the text with its value, and not only a value of another type.
+// the text with its value, or in a file with values.
 func causes(ds []Diagnostic) []Diagnostic {
-	hidesValues := func(d Diagnostic) bool { return d.isOfValue() && d.Summary != "Invalid value for input variable" }
-	if !slices.ContainsFunc(ds, hidesValues) {
-		return ds
+	follows := func(d Diagnostic) bool {
+		return d.Summary == "No value for required variable" && slices.ContainsFunc(ds, func(cause Diagnostic) bool {
+			name, ofValue := strings.CutPrefix(cause.File, valueOf)
+
+			return strings.HasSuffix(cause.File, ".tfvars") && cause.Summary != "Invalid value for input variable" ||
+				ofValue && d.says(`"`+variableName.FindString(name)+`"`)
+		})
 	}
 
-	return slices.DeleteFunc(ds, func(d Diagnostic) bool { return d.Summary == "No value for required variable" })
+	return slices.DeleteFunc(slices.Clone(ds), follows)
 }
 
 // byObject orders diagnostics by the object that they are about. Those without one are equal, except for their conclusion.
@@ -260,7 +272,7 @@ func (j jsonDiagnostic) diagnostic() Diagnostic {
 	// The CLIs name neither the variable nor the field, and the first line of a block has no context. A module that the root
 	// module calls is in a directory.
 	m := declaration.FindStringSubmatch(j.Snippet.Code)
-	if m != nil && d.Context == "" && d.Summary == "Invalid value for variable" && !strings.Contains(d.File, "/") {
+	if m != nil && d.Context == "" && d.Summary == invalidValue && !strings.Contains(d.File, "/") {
 		d.Context = fmt.Sprintf("variable %q", m[1])
 		d.Detail += fmt.Sprintf("\nCorrect %s in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_%[1]s", m[1])
 	}

@@ -5,6 +5,7 @@
 package terraform
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -183,6 +184,40 @@ func TestErrorsOf(t *testing.T) {
 			t.Parallel()
 
 			if diff := cmp.Diff(tc.want, errorsOf(tc.in)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestCauses ensures that a variable without a value is left out only if another error says why it has none.
+func TestCauses(t *testing.T) {
+	t.Parallel()
+
+	missing := func(name string) Diagnostic {
+		return Diagnostic{Summary: "No value for required variable", Detail: fmt.Sprintf("The root module input variable %q is not set, and has no default value.", name), File: "main.tf"}
+	}
+	value := Diagnostic{Summary: "Missing item separator", File: "<value for var.a from environment>"}
+	file := Diagnostic{Summary: "Invalid expression", File: "0.tfvars"}
+	ofType := Diagnostic{Summary: "Invalid value for input variable", File: "0.tfvars"}
+	backend := Diagnostic{Summary: "Invalid expression", File: "0.tfbackend"}
+
+	cases := map[string]struct {
+		reason   string
+		in, want []Diagnostic
+	}{
+		"Value":   {reason: "The value cannot be read.", in: []Diagnostic{value, missing("a")}, want: []Diagnostic{value}},
+		"Other":   {reason: "That of another one can.", in: []Diagnostic{value, missing("a"), missing("b")}, want: []Diagnostic{value, missing("b")}},
+		"Longer":  {reason: "The name is not a part of one.", in: []Diagnostic{value, missing("ab")}, want: []Diagnostic{value, missing("ab")}},
+		"File":    {reason: "No value of the file can be read.", in: []Diagnostic{file, missing("a"), missing("b")}, want: []Diagnostic{file}},
+		"Type":    {reason: "The other values of the file have been read.", in: []Diagnostic{ofType, missing("b")}, want: []Diagnostic{ofType, missing("b")}},
+		"Backend": {reason: "The file of a backend has no values of variables.", in: []Diagnostic{backend, missing("a")}, want: []Diagnostic{backend, missing("a")}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if diff := cmp.Diff(tc.want, causes(tc.in)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})

@@ -293,7 +293,7 @@ func MissesModule(err error) bool {
 }
 
 // missesFile matches the texts of the CLIs about a missing file whose name is relative.
-var missesFile = regexp.MustCompile(`no file exists at "?[^"/]|Call to function "\w+" failed: open [^/][^:]*: no such file or directory`)
+var missesFile = regexp.MustCompile(`no file exists at "?[^"/~]|Call to function "\w+" failed: open [^/][^:]*: no such file or directory`)
 
 // MissesFile reports whether a file beside the module that it reads is missing, and not one of a module that it calls.
 func MissesFile(err error) bool {
@@ -305,15 +305,16 @@ func MissesFile(err error) bool {
 // MissesLineBreak reports whether the file has two things on a line that have to be on two.
 func MissesLineBreak(err error, file string) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool {
-		return d.File == file && d.says("Invalid single-argument block definition", "Missing newline after argument", "Missing newline after block definition")
+		return d.File == file && d.says("Invalid single-argument block definition", "Missing newline after argument", "Missing newline after block definition", "Argument definition required")
 	})
 }
 
 // CannotRefresh reports whether a destroy failed before it changed anything, because something that is in the state or
-// that the module reads could not be read, or the module could not be evaluated with it.
+// that the module reads could not be read, or the module could not be evaluated with it. Terraform validates values also without
+// a refresh.
 func CannotRefresh(err error) bool {
 	return anyError(err, func(e *Error, d Diagnostic) bool {
-		return e.Op == opDestroy && e.interrupted == nil && e.began && !e.applies && d.rank() != rankNothing && !IsPrevented(err)
+		return e.Op == opDestroy && e.interrupted == nil && e.began && !e.applies && d.rank() != rankNothing && !d.says(invalidValue) && !IsPrevented(err)
 	})
 }
 

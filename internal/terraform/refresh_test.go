@@ -30,6 +30,10 @@ func TestCannotRefresh(t *testing.T) {
 			reason: "The module could not be evaluated with what was read.", op: opDestroy, want: true,
 			lines: []string{`{"type":"refresh_start","hook":{"resource":{"addr":"cloud_thing.a"}}}`, `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Invalid for_each argument","range":{"filename":"main.tf","start":{"line":2}}}}`},
 		},
+		"Validation": {
+			reason: "Terraform validates values without a refresh, too.", op: opDestroy,
+			lines: []string{`{"type":"refresh_start","hook":{"resource":{"addr":"cloud_thing.a"}}}`, `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Invalid value for variable","range":{"filename":"main.tf","start":{"line":2}}}}`},
+		},
 		"Destroys": {
 			reason: "A resource could not be destroyed.", op: opDestroy,
 			lines: []string{`{"type":"apply_start","hook":{"resource":{"addr":"cloud_thing.a"},"action":"delete"}}`, gone},

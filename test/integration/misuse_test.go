@@ -90,7 +90,19 @@ func TestMisuse(t *testing.T) {
 		},
 		"Folded": {
 			reason: "YAML has folded the lines to one.", module: "variable \"a\" { type = string default = \"b\" }\n",
-			synced: `(the module is one line: in YAML, write "module: |" for text with line breaks)`,
+			synced: `(the module has lost its line breaks: in YAML, write "module: |" for text with line breaks)`,
+		},
+		"FoldedBlocks": {
+			reason: "The first item of the block is a block.", module: "terraform { required_providers { time = { source = \"hashicorp/time\" } } }\n",
+			synced: `(the module has lost its line breaks: in YAML, write "module: |" for text with line breaks)`,
+		},
+		"FoldedIndented": {
+			reason: "YAML keeps the breaks of lines that have more indentation.", module: "variable \"a\" {\n  default = \"b\"\n} output \"o\" {\n  value = 1\n}\n",
+			synced: `(the module has lost its line breaks: in YAML, write "module: |" for text with line breaks)`,
+		},
+		"NestedEncryption": {
+			reason: "A resource may have such a block, another one in another version.", module: "resource \"terraform_data\" \"x\" {\n  encryption {}\n}\n",
+			synced: `spec.forProvider.module, line 2: resource "terraform_data" "x": Unsupported block type: Blocks of type "encryption" are not expected here.`,
 		},
 		"Validation": {
 			reason: "The CLI shows the variable only as the text of its line.",

@@ -89,7 +89,7 @@ func transition(ws workspace.Workspace, t xpv2.ConditionType, status corev1.Cond
 func stamp(ws workspace.Workspace, c xpv2.Condition) {
 	c = c.WithObservedGeneration(ws.GetGeneration())
 
-	if was := ws.GetCondition(c.Type); was.ObservedGeneration == 0 && was.Equal(c) {
+	if was := ws.GetCondition(c.Type); was.Equal(c) {
 		c.LastTransitionTime = was.LastTransitionTime
 		ws.SetConditions(xpv2.Condition{Type: c.Type}) // It differs from c.
 	}

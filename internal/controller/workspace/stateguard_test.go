@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -261,6 +263,26 @@ func TestOwnStateFails(t *testing.T) {
 
 	boom := errors.New("boom")
 
+	newGuard := func(ws *namespacedv1beta1.Workspace, funcs interceptor.Funcs) *stateGuard {
+		kube := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(ws).WithObjects(ws).WithInterceptorFuncs(funcs).Build()
+
+		return &stateGuard{pass: &pass{connector: &connector{live: kube, kube: kube, now: time.Now}, recorder: event.NewNopRecorder()}, cli: &fakeRunner{state: conflictingState()}}
+	}
+
+	t.Run("Conflict", func(t *testing.T) {
+		t.Parallel()
+
+		ws := newConflictingWorkspace("a", time.Now())
+		g := newGuard(ws, interceptor.Funcs{Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error {
+			return kerrors.NewConflict(schema.GroupResource{}, ws.GetName(), nil)
+		}})
+
+		// The protector adds the finalizer.
+		if err := g.takeOver(t.Context(), ws, conflictingState()); err != nil || ws.GetOwnership().Lineage == "" {
+			t.Errorf("takeOver(...): want the lineage to be recorded without the finalizer, got %q and error %v", ws.GetOwnership().Lineage, err)
+		}
+	})
+
 	cases := map[string]interceptor.Funcs{
 		"List": {List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return boom }},
 		"Write": {SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
@@ -273,8 +295,7 @@ func TestOwnStateFails(t *testing.T) {
 			t.Parallel()
 
 			ws := newConflictingWorkspace("a", time.Now())
-			kube := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(ws).WithObjects(ws).WithInterceptorFuncs(funcs).Build()
-			g := &stateGuard{pass: &pass{connector: &connector{live: kube, kube: kube, now: time.Now}}, cli: &fakeRunner{state: conflictingState()}}
+			g := newGuard(ws, funcs)
 
 			if err := g.takeOver(t.Context(), ws, conflictingState()); !errors.Is(err, boom) {
 				t.Errorf("takeOver(...): want error %v, got %v", boom, err)
@@ -287,6 +308,29 @@ func TestOwnStateFails(t *testing.T) {
 			// Without it, a deletion of a Workspace whose outputs cannot be published would destroy nothing.
 			if name == "Write" && !meta.FinalizerExists(ws, managed.FinalizerName) {
 				t.Error("want a finalizer before the record")
+			}
+		})
+	}
+}
+
+// TestForeignState ensures that a person reads what to do about a state of another Workspace.
+func TestForeignState(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		err  foreignStateError
+		want string
+	}{
+		"Certain": {err: foreignStateError{certain: true}, want: "set another annotation"},
+		"Maybe":   {err: foreignStateError{}, want: "wait until that one was planned again"},
+		"Goes":    {err: foreignStateError{certain: true, goes: true}, want: "this Workspace goes on when that one is gone"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if got := tc.err.Error(); !strings.Contains(got, tc.want) {
+				t.Errorf("want %q to contain %q", got, tc.want)
 			}
 		})
 	}
