@@ -21,6 +21,7 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
+	"github.com/crossplane-contrib/provider-terraform/internal/remedy"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
@@ -152,7 +153,7 @@ func (f *Fetcher) fetch(ctx context.Context, r Request) (string, error) {
 	}
 
 	if err := f.update(ctx, r, s); err != nil {
-		return "", errors.Wrapf(err, "cannot fetch module %q", fetch.Redact(s.address))
+		return "", errors.Wrapf(err, "cannot fetch module %q", remedy.Address(s.address))
 	}
 
 	return s.address, nil

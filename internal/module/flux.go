@@ -21,6 +21,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/keyref"
 	"github.com/crossplane-contrib/provider-terraform/internal/module/fetch"
+	"github.com/crossplane-contrib/provider-terraform/internal/remedy"
 )
 
 // fluxGroup is the API group of Flux sources.
@@ -46,7 +47,7 @@ func parseFluxReference(module string) (fluxReference, error) {
 		}
 	}
 
-	return fluxReference{}, errors.Errorf("module %q does not refer to a Flux source: it must be GitRepository::NAMESPACE/NAME, OCIRepository::NAMESPACE/NAME or Bucket::NAMESPACE/NAME", fetch.Redact(module))
+	return fluxReference{}, errors.Errorf("module %q does not refer to a Flux source: it must be GitRepository::NAMESPACE/NAME, OCIRepository::NAMESPACE/NAME or Bucket::NAMESPACE/NAME", remedy.Address(module))
 }
 
 // flux returns the artifact of a Flux source.

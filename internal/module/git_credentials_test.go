@@ -59,6 +59,12 @@ func TestGitCredentials(t *testing.T) {
 			repo:   "private",
 			creds:  "http://me:wr0ng-s3cr3t@" + s.host(),
 		},
+		"User": {
+			reason: "A user in the address selects an entry.",
+			login:  "me@",
+			repo:   "private",
+			creds:  "http://other:wr0ng-s3cr3t@" + s.host() + "\nhttp://me:s3cr3t-p4ss@" + s.host() + "\n",
+		},
 		"Token": {
 			reason: "The credentials may be only a token.",
 			login:  "t0k3n-0123456789@",
@@ -79,7 +85,7 @@ func TestGitCredentials(t *testing.T) {
 			reason: "Wrong credentials are not shown.",
 			repo:   "private",
 			creds:  "http://me:wr0ng-s3cr3t@" + s.host(),
-			want:   "fatal: Authentication failed for '" + s.url + "/private/': correct the entry for this host in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address",
+			want:   "fatal: Authentication failed for '" + s.url + "/private/': correct the first entry for this host, or for the user in the address, in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address",
 		},
 		"WrongAddress": {
 			reason: "Nor are those in the address.",

@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package remedy changes texts of git and of the network for conditions and events. The provider fetches the module of a
+// Package remedy changes texts of git and of the network for conditions and events: it adds what to do, and removes secrets of addresses.
+// The provider fetches the module of a
 // Workspace itself, and the CLI those that it calls: both fail with the same texts.
 package remedy
 
@@ -34,7 +35,7 @@ var (
 // Git returns the text with the remedy where git was refused. The credentials complete "the repository does not exist, or ...".
 func Git(text, credentials string) string {
 	text = prompt.ReplaceAllString(text, "cannot sign in to $1: the repository does not exist, or "+credentials)
-	text = denied.ReplaceAllString(text, "$0: correct the entry for this host in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address")
+	text = denied.ReplaceAllString(text, "$0: correct the first entry for this host, or for the user in the address, in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address")
 	text = page.ReplaceAllString(text, "$0 the server has sent a web page, perhaps because it asks for credentials")
 
 	return key.ReplaceAllString(text, "Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address; $1")

@@ -103,7 +103,7 @@ func TestDestroyImports(t *testing.T) {
 		err                   string
 	}{
 		"Imported":    {version: "Terraform v1.5.7", module: block, list: `printf 't.m\nt.n["a b"]\n'`, ran: []string{listRun, destroyRun}},
-		"NotImported": {version: "Terraform v1.8.5", module: block, list: `echo 't.n["a"]'`, ran: []string{listRun}, err: `t.n["a b"]. This try has destroyed nothing. Remove the block from the module, set spec.forProvider.destroyArgs to ["-refresh=false"], or use a CLI of version 1.9 or later instead of Terraform 1.8.5`},
+		"NotImported": {version: "Terraform v1.8.5", module: block, list: `echo 't.n["a"]'`, ran: []string{listRun}, err: `t.n["a b"]. This try has destroyed nothing. Remove the block from the module, add "-refresh=false" to spec.forProvider.destroyArgs, or use a CLI of version 1.9 or later instead of Terraform 1.8.5`},
 		"OpenTofu":    {version: "OpenTofu v1.8.0", module: block, ran: []string{listRun}, err: `import it and destroy it, too: t.n["a b"]`},
 		"Unknown":     {version: "OpenTofu v1.8.0", module: "import {\n  for_each = [1]\n  to = t.n[each.key]\n  id = 1\n}\n", ran: []string{listRun}, err: "too: with for_each. This try"},
 		"NoRefresh":   {version: "Terraform v1.5.7", module: block, args: []string{"-refresh=false"}, ran: []string{destroyRun + " -refresh=false"}},

@@ -39,8 +39,8 @@ const (
 const planFile = "run.tfplan"
 
 // secretsIn returns what is secret in a file of credentials: everything, except for the block of a CLI configuration
-// that says where providers come from. Messages name its paths, addresses and providers, and people have to
-// correct them. With an "@", an address may have a password.
+// that says where providers come from, and for the hosts of its tokens. Messages name its paths, addresses and providers, and people
+// have to correct them. With an "@", an address may have a password.
 func secretsIn(name string, data []byte) [][]byte {
 	if name != cliConfigFile {
 		return [][]byte{data}
@@ -58,7 +58,11 @@ func secretsIn(name string, data []byte) [][]byte {
 
 	for _, b := range body.Blocks {
 		start, end := b.TypeRange.Start.Byte, b.CloseBraceRange.End.Byte
-		if b.Type == "provider_installation" && !bytes.ContainsRune(data[start:end], '@') {
+		if b.Type == "credentials" {
+			end = b.OpenBraceRange.Start.Byte
+		}
+
+		if (b.Type == "provider_installation" || b.Type == "credentials") && !bytes.ContainsRune(data[start:end], '@') {
 			secrets = append(secrets, data[rest:start])
 			rest = end
 		}

@@ -215,7 +215,7 @@ var subdirectory = regexp.MustCompile(`[^:/]//([^?*\[]+)(?:\?|$)`)
 func (r *Runner) explainModule(err error) error {
 	p := r.Inputs.parameters
 
-	if names := r.Inputs.endingWithLine(); terraform.HasInvalidHeader(err) && len(names) > 0 {
+	if names := r.Inputs.endingWithLine(); (terraform.HasInvalidHeader(err) || terraform.IsRefused(err)) && len(names) > 0 {
 		return errors.Errorf("%w (spec.forProvider.env %s ends with a line break: remove it from the value)", err, strings.Join(names, ", "))
 	}
 

@@ -260,7 +260,7 @@ func (r *Runner) checkImports(ctx context.Context) error {
 
 	for _, address := range declared.Imports {
 		if address == "" || !slices.Contains(found, address) {
-			return errors.Errorf("%w: %s. This try has destroyed nothing. Remove the block from the module, set spec.forProvider.destroyArgs to [\"-refresh=false\"], or use a CLI of version 1.9 or later instead of %s",
+			return errors.Errorf("%w: %s. This try has destroyed nothing. Remove the block from the module, add \"-refresh=false\" to spec.forProvider.destroyArgs, or use a CLI of version 1.9 or later instead of %s",
 				ErrWouldImport, cmp.Or(address, "with for_each"), r.CLI)
 		}
 	}

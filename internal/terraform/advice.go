@@ -6,6 +6,7 @@ package terraform
 
 import (
 	"regexp"
+	"strings"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/remedy"
 )
@@ -28,18 +29,18 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`but has an invalid error message as described in the other accompanying messages`), "and its error_message cannot be shown, for example because it refers to a sensitive value"},
 	{regexp.MustCompile(`To proceed, either choose another supported \S+ version or update this version constraint\. Version constraints are normally set .*$`), "Update this version constraint, or choose another version in spec.forProvider.cli"},
 	{regexp.MustCompile(`(There is no function named "[^":]*")(?:\.|\. Did you mean "(?:urlencode|base64gzip|sensitive)"\?)$`), "$1: other versions or products may have it, and spec.forProvider.cli chooses one."},
-	{regexp.MustCompile(`(An argument named "(?:ephemeral|for_each)" is not expected here)\.$`), "$1: other versions or products have it, and spec.forProvider.cli chooses one."},
+	{regexp.MustCompile(`(An argument named "(?:ephemeral|for_each|enabled|deprecated|destroy)" is not expected here)\.$`), "$1: other versions or products have it, and spec.forProvider.cli chooses one."},
 	{regexp.MustCompile(`(can only refer to the variable itself, using var\.[\w-]+)\.`), "$1: newer versions take others, too, and spec.forProvider.cli chooses one."},
 	{regexp.MustCompile(`is reserved for use by Terraform in a future version\.`), "is reserved: newer versions or OpenTofu may have it, and spec.forProvider.cli chooses one."},
 	{regexp.MustCompile(` To silence these warnings, use TF_VAR_\.\.\. environment variables .*$`), ""},
-	{regexp.MustCompile(`, run "` + eitherCLI + ` init" without the ("-lockfile=readonly") flag`), `, remove $1 from spec.forProvider.initArgs`},
-	{regexp.MustCompile(`(?:[Rr]un:?|use) "?` + eitherCLI + ` init -upgrade"?`), `set spec.forProvider.initArgs to ["-upgrade"]`},
-	{regexp.MustCompile(`the previously-selected version (\S+) is no longer available`), `version $1, which .terraform.lock.hcl selects, is not available: correct that file of the module, or set spec.forProvider.initArgs to ["-upgrade"]`},
+	{regexp.MustCompile(`, run "` + eitherCLI + ` init" without the ("-lockfile=readonly") flag`), `, remove $1 from spec.forProvider.initArgs or env TF_CLI_ARGS_init`},
+	{regexp.MustCompile(`(?:[Rr]un:?|use) "?` + eitherCLI + ` init -upgrade"?`), `add "-upgrade" to spec.forProvider.initArgs`},
+	{regexp.MustCompile(`the previously-selected version (\S+) is no longer available`), `version $1, which .terraform.lock.hcl selects, is not available: correct that file of the module, or add "-upgrade" to spec.forProvider.initArgs`},
 	{regexp.MustCompile(`(?:Run "|You may be able to install it automatically by running: )` + eitherCLI + ` init"?( to)?`), "The provider runs init with spec.forProvider.initArgs$1"},
 	{regexp.MustCompile(`(?:[,:;] (?:please )?run| To make the initial dependency selections that will initialize the dependency lock file, run:) "?` + eitherCLI + ` init(?: to ensure all providers are correctly installed|")?`), ""},
 	{
 		regexp.MustCompile(`If you wish to attempt automatic migration of the state, use "` + eitherCLI + ` init -migrate-state"\. If you wish to store the current configuration with no changes to the state, use "` + eitherCLI + ` init -reconfigure"`),
-		`Restore the old backend, in the ProviderConfig or the module. Or copy the state to the new one (if only credentials have changed, there is nothing to copy), and set spec.forProvider.initArgs to ["-reconfigure"] until the Workspace is Synced`,
+		`Restore the old backend, in the ProviderConfig, the module or spec.forProvider.initArgs. Or copy the state to the new one (if only credentials have changed, there is nothing to copy), and add "-reconfigure" to spec.forProvider.initArgs until the Workspace is Synced`,
 	},
 	{ // Init has run before, so that init itself is not the remedy.
 		regexp.MustCompile(`(Reason: .*?) The "backend" is the interface that \S+ uses to store state,.*$`),
@@ -49,7 +50,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`^(?:If non-interactive operation is desired, consider adding the "-force-copy" option\. Otherwise, p|P)lease remove the "-input=false" option and try again\.$`), ""},
 	{regexp.MustCompile(`Run the following command to generate a token for (\S+): ` + eitherCLI + ` login\S*(?: \S+)?`), "Set a token for $1 in a file .terraformrc in spec.credentials of the ProviderConfig"},
 	{regexp.MustCompile(`either (disable (?:lifecycle\.)?prevent_destroy(?: for this resource)?) or (?:reduce the scope of the plan using the -target (?:flag|option)|exclude instances of this resource from this round using: -exclude=.*$)`), "$1"},
-	{regexp.MustCompile(`you can add the CLI flag ("-suppress-forget-errors")`), "set spec.forProvider.destroyArgs to [$1]"},
+	{regexp.MustCompile(`you can add the CLI flag ("-suppress-forget-errors")`), "add $1 to spec.forProvider.destroyArgs"},
 	{regexp.MustCompile(` ?Please ensure that your \S+ state exists and that you've configured it properly\. You can use the "-state" flag to point \S+ at another state file\.(?: (Cause:))?`), "$1"},
 	{regexp.MustCompile(`use the -target (?:planning )?(?:option|argument)`), "use the option -target in spec.forProvider.planArgs and applyArgs"},
 	{regexp.MustCompile(`use the planning option (-exclude=)`), "use in spec.forProvider.planArgs and applyArgs the option $1"},
@@ -88,6 +89,15 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`or use "` + eitherCLI + ` apply" to create a new remote object`), "or remove the import block to create a new remote object"},
 	{regexp.MustCompile(` If you wish to automatically generate config for this resource, use the -generate-config-out option within ` + eitherCLI + ` plan\. Otherwise, make sure`), " Make sure"},
 	{regexp.MustCompile(`The plugin logs may contain more details`), "It crashed or was killed, for example because the container of the provider has too little memory"},
+	{regexp.MustCompile(`(argument "[^"]*") given on the command line (is not expected for the selected backend type)`), "$1 in -backend-config in spec.forProvider.initArgs $2"},
+	{regexp.MustCompile(`Single quotes are not valid\. Use double quotes \("\) to enclose strings`), "$0. Arguments need no quotes of a shell"},
+	{regexp.MustCompile(`from \S+: error looking up module versions: 40[13] [\w ]+`), "$0: set or correct the token for this host in a file .terraformrc in spec.credentials of the ProviderConfig"},
+	{regexp.MustCompile(`^Invalid (?:provider_installation method block|URL for provider installation source)$`), "$0 in .terraformrc, in spec.credentials of the ProviderConfig"},
+	{regexp.MustCompile(`(Unknown provider installation method "[^"]*") at (\d+):\d+\. As a result of the above problems, .*$`), "$1 in line $2."},
+	{
+		regexp.MustCompile(`the string provided in credentials is neither valid json nor a valid file path`),
+		"$0: if it is for the backend, set GOOGLE_CREDENTIALS in env, or credentials of the backend to the plain filename of an entry of spec.credentials of the ProviderConfig. The content is the key in JSON, not encoded again",
+	},
 	// Credentials in the address of a module that the module calls.
 	{regexp.MustCompile(`://(?:[^/\s"'@]+:[^/\s"'@]+|[^/\s"'@:]{20,})@`), "://"},
 	// What is new in each answer of a cloud: with it, each try would be an Event of its own.
@@ -146,6 +156,11 @@ func adviseHere(text string) string {
 	// A provisioner may run git, too, with other credentials.
 	if !output.MatchString(text) {
 		text = remedy.Git(text, remedy.AddGitFile)
+	}
+
+	// A called module may have a key in its address, and a registry signs addresses.
+	if strings.Contains(text, "odule") {
+		text = remedy.Addresses(text)
 	}
 
 	for _, a := range advice {

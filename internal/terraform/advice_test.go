@@ -35,7 +35,7 @@ func TestAdvice(t *testing.T) {
 		"TemporaryName": {cli: "Error opening a gzip reader for /tmp/getter1387278421/archive", here: "Error opening a gzip reader for /tmp/getter/archive"},
 		"GitRefused": {
 			cli:  "fatal: Authentication failed for 'https://git.example.org/m/'",
-			here: "fatal: Authentication failed for 'https://git.example.org/m/': correct the entry for this host in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address",
+			here: "fatal: Authentication failed for 'https://git.example.org/m/': correct the first entry for this host, or for the user in the address, in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address",
 		},
 		"GitPage": {
 			cli:  "fatal: https://git.example.org/m/info/refs not valid: is this a git repository?",
@@ -127,15 +127,15 @@ func TestAdvice(t *testing.T) {
 		},
 		"Upgrade": {
 			cli:  "To update the locked dependency selections to match a changed configuration, run:\n  tofu init -upgrade",
-			here: `To update the locked dependency selections to match a changed configuration, set spec.forProvider.initArgs to ["-upgrade"]`,
+			here: `To update the locked dependency selections to match a changed configuration, add "-upgrade" to spec.forProvider.initArgs`,
 		},
 		"ReadOnly": {
 			cli:  "but the lock file is read-only. To use and record these requirements,\nrun \"tofu init\" without the \"-lockfile=readonly\" flag.",
-			here: `but the lock file is read-only. To use and record these requirements, remove "-lockfile=readonly" from spec.forProvider.initArgs.`,
+			here: `but the lock file is read-only. To use and record these requirements, remove "-lockfile=readonly" from spec.forProvider.initArgs or env TF_CLI_ARGS_init.`,
 		},
 		"MustUpgrade": {
 			cli:  "does not match configured version constraint; must use terraform init -upgrade to allow selection of new versions",
-			here: `does not match configured version constraint; must set spec.forProvider.initArgs to ["-upgrade"] to allow selection of new versions`,
+			here: `does not match configured version constraint; must add "-upgrade" to spec.forProvider.initArgs to allow selection of new versions`,
 		},
 		"Init": {
 			cli:  `This module is not yet installed. Run "tofu init" to install all modules required by this configuration.`,
@@ -156,7 +156,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"Backend": {
 			cli:  "which may require migrating existing state.\n\nIf you wish to attempt automatic migration of the state, use \"terraform init -migrate-state\".\nIf you wish to store the current configuration with no changes to the state, use \"terraform init -reconfigure\".",
-			here: `which may require migrating existing state. Restore the old backend, in the ProviderConfig or the module. Or copy the state to the new one (if only credentials have changed, there is nothing to copy), and set spec.forProvider.initArgs to ["-reconfigure"] until the Workspace is Synced.`,
+			here: `which may require migrating existing state. Restore the old backend, in the ProviderConfig, the module or spec.forProvider.initArgs. Or copy the state to the new one (if only credentials have changed, there is nothing to copy), and add "-reconfigure" to spec.forProvider.initArgs until the Workspace is Synced.`,
 		},
 		"BackendOfInit": {
 			cli:  "Reason: Backend configuration block has changed\n\nThe \"backend\" is the interface that OpenTofu uses to store state,\nperform operations, etc. If this message is showing up, it means that the\nOpenTofu configuration you're using is using a custom configuration for\nthe OpenTofu backend.\n\nPlease run \"tofu init\" with either the \"-reconfigure\" or \"-migrate-state\" flags to\nuse the current configuration.\n\nIf the change reason above is incorrect, please verify your configuration\nhasn't changed and try again.",
@@ -246,7 +246,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"SelectedVersion": {
 			cli:  "Could not resolve provider hashicorp/time: the previously-selected version 0.0.1 is no longer available",
-			here: `Could not resolve provider hashicorp/time: version 0.0.1, which .terraform.lock.hcl selects, is not available: correct that file of the module, or set spec.forProvider.initArgs to ["-upgrade"]`,
+			here: `Could not resolve provider hashicorp/time: version 0.0.1, which .terraform.lock.hcl selects, is not available: correct that file of the module, or add "-upgrade" to spec.forProvider.initArgs`,
 		},
 		"Default": {
 			cli:  "default workspace not supported\nYou can create a new workspace with the \"workspace new\" command.",
@@ -278,7 +278,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"Forgotten": {
 			cli:  "Refer to the original plan for more information.\n\nTo suppress this error for the future 'destroy' runs, you can add the CLI flag \"-suppress-forget-errors\".",
-			here: "Refer to the original plan for more information. To suppress this error for the future 'destroy' runs, set spec.forProvider.destroyArgs to [\"-suppress-forget-errors\"].",
+			here: "Refer to the original plan for more information. To suppress this error for the future 'destroy' runs, add \"-suppress-forget-errors\" to spec.forProvider.destroyArgs.",
 		},
 		"StateFlag": {
 			cli:  "Error loading the state: unexpected EOF\n\nPlease ensure that your Terraform state exists and that you've\nconfigured it properly. You can use the \"-state\" flag to point\nTerraform at another state file.",
@@ -331,6 +331,39 @@ func TestAdvice(t *testing.T) {
 		"Credentials": {
 			cli:  `Could not download module "x" source code from "git::http://oauth2:s3cr3t-token@127.0.0.1:1/none.git" or https://ghp_0123456789abcdefghij@example.org/a, but ssh://git@example.org/b`,
 			here: `Could not download module "x" source code from "git::http://127.0.0.1:1/none.git" or https://example.org/a, but ssh://git@example.org/b`,
+		},
+		"SignedAddress": {
+			cli:  `Could not download module "vpc" (main.tf:1) source code from "https://r.example.org/s.zip?presign=sesame-1": bad response code: 403.`,
+			here: `Could not download module "vpc" (main.tf:1) source code from "https://r.example.org/s.zip?presign=redacted": bad response code: 403.`,
+		},
+		"KeyInAddress": {
+			cli:  `Could not download module "x" from "git::ssh://git@example.org/a.git?ref=v1&sshkey=LS0tLS1C": error downloading 'ssh://git@example.org/a.git?sshkey=LS0tLS1C'`,
+			here: `Could not download module "x" from "git::ssh://git@example.org/a.git?ref=v1&sshkey=redacted": error downloading 'ssh://git@example.org/a.git?sshkey=redacted'`,
+		},
+		"QueryOfResource": {cli: "Get https://c.example.org/v1?limit=5: EOF", here: "Get https://c.example.org/v1?limit=5: EOF"},
+		"NoTokenOfRegistry": {
+			cli:  `Failed to retrieve available versions for module "vpc" (main.tf:1) from r.example.org: error looking up module versions: 401 Unauthorized.`,
+			here: `Failed to retrieve available versions for module "vpc" (main.tf:1) from r.example.org: error looking up module versions: 401 Unauthorized: set or correct the token for this host in a file .terraformrc in spec.credentials of the ProviderConfig.`,
+		},
+		"BackendArgument": {
+			cli:  `The backend configuration argument "name_space" given on the command line is not expected for the selected backend type.`,
+			here: `The backend configuration argument "name_space" in -backend-config in spec.forProvider.initArgs is not expected for the selected backend type.`,
+		},
+		"ShellQuotes": {
+			cli:  `Single quotes are not valid. Use double quotes (") to enclose strings.`,
+			here: `Single quotes are not valid. Use double quotes (") to enclose strings. Arguments need no quotes of a shell.`,
+		},
+		"Mirror": {
+			cli:  "Invalid provider_installation method block",
+			here: "Invalid provider_installation method block in .terraformrc, in spec.credentials of the ProviderConfig",
+		},
+		"MirrorMethod": {
+			cli:  `Unknown provider installation method "oci_mirror" at 2:3. As a result of the above problems, Terraform may not behave as intended.`,
+			here: `Unknown provider installation method "oci_mirror" in line 2.`,
+		},
+		"KeyOfGoogle": {
+			cli:  "the string provided in credentials is neither valid json nor a valid file path",
+			here: "the string provided in credentials is neither valid json nor a valid file path: if it is for the backend, set GOOGLE_CREDENTIALS in env, or credentials of the backend to the plain filename of an entry of spec.credentials of the ProviderConfig. The content is the key in JSON, not encoded again",
 		},
 		"PortsOfContainer": {
 			cli:  "the container publishes 0.0.0.0:8080->80/tcp",

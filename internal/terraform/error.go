@@ -277,6 +277,13 @@ func HasInvalidHeader(err error) bool {
 	return errors.As(err, &e) && strings.Contains(e.Error(), "invalid header field value")
 }
 
+// IsRefused reports whether a server has refused credentials.
+func IsRefused(err error) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool {
+		return d.says("requires auth", "Unauthorized", "Forbidden", "unauthorized", "forbidden", "uthentication failed")
+	})
+}
+
 // missesParent matches the texts of the CLIs about a missing directory or file in the parent directory.
 var missesParent = regexp.MustCompile(`lstat \.\./[^:]*: no such file or directory|no file exists at "?(?:\./)?\.\./`)
 

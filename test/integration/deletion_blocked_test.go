@@ -118,7 +118,7 @@ resource "terraform_data" "x" { input = data.terraform_remote_state.other.output
 			expectReady(t, c, ws)
 			e.write(t, "state", `{"version": 4, "outputs": {}}`)
 			c.remove(t, ws)
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Unsupported attribute", `set spec.forProvider.destroyArgs to ["-refresh=false"]`)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Unsupported attribute", `add "-refresh=false" to spec.forProvider.destroyArgs`)
 
 			c.changeArguments(t, ws, "destroyArgs", "-refresh=false")
 			expectGone(t, c, ws)
@@ -144,7 +144,7 @@ resource "terraform_data" "x" { input = data.terraform_remote_state.other.output
 			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Invalid for_each argument", "in spec.forProvider.planArgs and applyArgs")
 
 			c.remove(t, ws)
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot destroy: ", `set spec.forProvider.destroyArgs to ["-refresh=false"]`)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot destroy: ", `add "-refresh=false" to spec.forProvider.destroyArgs`)
 
 			if message := ws.GetCondition(xpv2.TypeSynced).Message; strings.Contains(message, "planArgs") {
 				t.Errorf("want no arguments that a destroy does not use, got: %s", message)
@@ -189,7 +189,7 @@ resource "terraform_data" "kept" {
 	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module))
 	expectReady(t, c, ws)
 	c.remove(t, ws)
-	expectEvent(t, c, ws, "CannotDeleteExternalResource", `set spec.forProvider.destroyArgs to ["-suppress-forget-errors"]`)
+	expectEvent(t, c, ws, "CannotDeleteExternalResource", `add "-suppress-forget-errors" to spec.forProvider.destroyArgs`)
 	expectGone(t, c, ws)
 
 	ws = c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module))

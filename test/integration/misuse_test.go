@@ -126,7 +126,7 @@ func TestMisuse(t *testing.T) {
 		"LockFile": {
 			reason: "It selects a version that does not exist.",
 			files:  tree{"m/main.tf": "resource \"time_static\" \"a\" {}\n", "m/.terraform.lock.hcl": lockFileOf("registry.terraform.io") + lockFileOf("registry.opentofu.org")},
-			synced: `version 0.0.1, which .terraform.lock.hcl selects, is not available: correct that file of the module, or set spec.forProvider.initArgs to ["-upgrade"]`,
+			synced: `version 0.0.1, which .terraform.lock.hcl selects, is not available: correct that file of the module, or add "-upgrade" to spec.forProvider.initArgs`,
 		},
 		"Format": {
 			reason: "A module in JSON needs a format.", module: `{"resource": {"terraform_data": {"a": {}}}}`,

@@ -169,7 +169,7 @@ func arrows() []arrow {
 		},
 		{
 			from: "internal/module",
-			to:   []string{"apis/common/...", "internal/dircache", "internal/keyref", "internal/module/fetch", "internal/regular", "internal/terraform", "internal/workdir"},
+			to:   []string{"apis/common/...", "internal/dircache", "internal/keyref", "internal/module/fetch", "internal/regular", "internal/remedy", "internal/terraform", "internal/workdir"},
 			why:  "it serves both scopes: references have got their namespaces before",
 		},
 		{

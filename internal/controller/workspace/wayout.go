@@ -32,11 +32,11 @@ func (d *destroyer) withWayOut(ws workspace.Workspace, err error) error {
 	}
 
 	if terraform.MissesValue(err) {
-		return errors.Errorf("%w; the module refers to a value that is gone. To destroy without a look at it, set spec.forProvider.destroyArgs to [\"-refresh=false\"]", err)
+		return errors.Errorf("%w; the module refers to a value that is gone. To destroy without a look at it, add \"-refresh=false\" to spec.forProvider.destroyArgs", err)
 	}
 
 	if terraform.CannotRefresh(err) {
-		return errors.Errorf("%w; if what it reads is gone, or not known: to destroy without a look at it, set spec.forProvider.destroyArgs to [\"-refresh=false\"]", err)
+		return errors.Errorf("%w; if what it reads is gone, or not known: to destroy without a look at it, add \"-refresh=false\" to spec.forProvider.destroyArgs", err)
 	}
 
 	if d.module.Incomplete() == nil || !errors.Is(err, d.module.Incomplete()) {

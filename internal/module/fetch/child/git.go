@@ -172,18 +172,38 @@ func (g *gitGetter) prepare(u *url.URL) (*url.URL, error) {
 	if u.User == nil || u.Scheme != "http" && u.Scheme != "https" {
 		return u, nil
 	}
-	// A token is often given as a name without a password. The helper ignores an entry without a
-	// password, but accepts an empty one.
-	password, _ := u.User.Password()
+
+	r := &g.source.request
+
+	// The name may select an entry of .git-credentials. Or it is a token, without a password: the helper ignores an entry without
+	// one, but accepts an empty one.
+	password, known := u.User.Password()
+	if !known {
+		password = passwordFor(r.GitCredentials, u)
+	}
+
 	line := url.URL{Scheme: u.Scheme, Host: u.Host, User: url.UserPassword(u.User.Username(), password)}
 	bare := *u
 	bare.User = nil
 
 	// Git uses the first entry that fits: that of the address takes precedence.
-	r := &g.source.request
 	r.GitCredentials = slices.Concat([]byte(line.String()+"\n"), r.GitCredentials)
 
 	return &bare, r.UseGitCredentials()
+}
+
+// passwordFor returns the password in .git-credentials for the host and the user in the address, if there is one.
+func passwordFor(credentials []byte, u *url.URL) string {
+	for line := range strings.Lines(string(credentials)) {
+		entry, err := url.Parse(strings.TrimSpace(line))
+		if err == nil && entry.Scheme == u.Scheme && entry.Host == u.Host && entry.User.Username() == u.User.Username() {
+			password, _ := entry.User.Password()
+
+			return password
+		}
+	}
+
+	return ""
 }
 
 // without returns u without these parameters.

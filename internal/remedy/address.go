@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package remedy
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	// forced matches the prefix that a go-getter address may have before the URL.
+	forced = regexp.MustCompile(`^(?:[A-Za-z0-9]+::)*`)
+
+	// addresses matches URLs in a text.
+	addresses = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s'"<>]+`)
+)
+
+// Addresses returns a text with the result of Address in place of each URL.
+func Addresses(text string) string { return addresses.ReplaceAllStringFunc(text, Address) }
+
+// Address returns the address of a module for people: without user and password, and without the
+// values of parameters that may be secret.
+func Address(address string) string {
+	prefix := forced.FindString(address)
+	address = address[len(prefix):]
+
+	scheme, rest, isURL := strings.Cut(address, "://")
+	if isURL && !strings.ContainsAny(scheme, "/?#") {
+		scheme += "://"
+	} else {
+		scheme, rest = "", address
+	}
+
+	// The user comes first: a password may have the other marks, which should have been escaped.
+	rest, _, _ = strings.Cut(withoutUser(scheme, rest), "#")
+
+	rest, query, hasQuery := strings.Cut(rest, "?")
+	if hasQuery {
+		rest += "?" + redactQuery(query)
+	}
+
+	return prefix + scheme + rest
+}
+
+// withoutUser removes the user and the password.
+func withoutUser(scheme, rest string) string {
+	authority, _, _ := strings.Cut(rest, "/")
+	at := strings.LastIndex(authority, "@")
+	// A slash in a password looks like the end of the host.
+	if path, _, _ := strings.Cut(rest[at+1:], "?"); scheme != "" && !isValid(scheme+path) {
+		at = strings.LastIndex(rest, "@")
+	}
+
+	if rest[:at+1] == "git@" {
+		// This is the usual user of ssh hosts.
+		return rest
+	}
+
+	return rest[at+1:]
+}
+
+func isValid(address string) bool {
+	_, err := url.Parse(address)
+
+	return err == nil
+}
+
+// redactQuery replaces values of parameters unless they are known to be harmless.
+func redactQuery(query string) string {
+	params := strings.Split(query, "&")
+	for i, p := range params {
+		name, value, ok := strings.Cut(p, "=")
+		switch {
+		case !ok:
+			params[i] = "redacted"
+		case !slices.Contains([]string{"archive", "checksum", "depth", "filename", "ref", "region", "rev", "tag", "version"}, name),
+			isAddress(value):
+			params[i] = name + "=" + "redacted"
+		}
+	}
+
+	return strings.Join(params, "&")
+}
+
+// isAddress reports whether a value may be an address, with secrets of its own.
+func isAddress(value string) bool {
+	plain, err := url.QueryUnescape(value)
+
+	return err != nil || strings.Contains(plain, "://")
+}
