@@ -31,7 +31,7 @@ func TestApply(t *testing.T) {
 	// The plan adds something, and the apply does not.
 	other := terraform.Warnings{First: []terraform.Diagnostic{{
 		File: "spec.forProvider.planArgs and applyArgs", Summary: "Other changes than planned",
-		Detail: "the plan had 1 to add, 0 to change and 0 to destroy, and the apply made 0, 0 and 0. It does not use planArgs: each poll plans the rest again",
+		Detail: "the plan had 1 to add, 0 to change and 0 to destroy, and the apply made 0, 0 and 0. It does not use planArgs: each poll plans the rest again. Give both the same arguments",
 	}}}
 
 	cases := map[string]struct {

@@ -62,6 +62,11 @@ func (r *Runner) takesVariables(to purpose) bool {
 
 // stateUsesVariables says whether the root module makes the place of the state depend on variables.
 func (r *Runner) stateUsesVariables() bool {
+	return r.anyOfRoot(terraform.InitUsesVariables)
+}
+
+// anyOfRoot says whether a configuration file in the entrypoint cannot be read, or fits.
+func (r *Runner) anyOfRoot(fits func(src []byte, name string) bool) bool {
 	entries, err := os.ReadDir(r.run.Dir)
 	if err != nil {
 		return true
@@ -72,7 +77,7 @@ func (r *Runner) stateUsesVariables() bool {
 		names = append(names, path.Join(r.Inputs.parameters.Entrypoint, e.Name()))
 	}
 
-	return r.initUsesVariables(names)
+	return r.anyConfiguration(names, fits)
 }
 
 // useState calls run in a directory that is initialized, with the arguments of a run that uses the state.

@@ -100,6 +100,8 @@ func TestStateArguments(t *testing.T) {
 		"ExitCode":    {reason: "No change would be noticed.", change: func(s *subject) { s.PlanArgs = []string{"-detailed-exitcode=false"} }, err: `"-detailed-exitcode" in spec.forProvider.planArgs: remove it`},
 		"Deletion":    {reason: "A deletion does not use them.", change: func(s *subject) { s.PlanArgs = []string{"-help"} }, deleted: true},
 		"SetExitCode": {reason: "It is what the provider sets.", change: func(s *subject) { s.PlanArgs = []string{"-detailed-exitcode"} }},
+		"NoJSON":      {reason: "Without it, there is no summary.", change: func(s *subject) { s.PlanArgs = []string{"-json=false"} }, err: `"-json" in spec.forProvider.planArgs: remove it`},
+		"JSONTwice":   {reason: "It has no effect.", change: func(s *subject) { s.PlanArgs = []string{"-json", "-json=true"} }},
 		"JSON":        {reason: "The provider reads the JSON.", change: func(s *subject) { s.ApplyArgs = []string{"-json-into=a"} }, err: `"-json-into" in spec.forProvider.applyArgs: remove it`},
 		"Deleted":     {reason: "A deletion plans nothing.", change: func(s *subject) { s.PlanArgs = []string{"-replace=a.b"} }, deleted: true},
 		"Replaces":    {reason: "Nothing would happen until any other change.", change: func(s *subject) { s.ApplyArgs = []string{"-replace=a.b"} }, err: `"-replace" in spec.forProvider.applyArgs`},

@@ -223,6 +223,10 @@ func (r *Runner) explainModule(err error) error {
 		return errors.Errorf("%w (%s)", err, mistaken)
 	}
 
+	if r.CLI.Product == terraform.OpenTofu && (terraform.NeedsInit(err) || terraform.MissesModule(err)) && r.anyOfRoot(terraform.InitUsesWorkspace) {
+		return errors.Errorf("%w (the backend or the source of a module refers to terraform.workspace, which is %q in init: use a variable instead)", err, terraform.DefaultWorkspace)
+	}
+
 	if p.Source == commonv1beta1.ModuleSourceInline {
 		return explainInline(err, p.Module)
 	}
@@ -241,6 +245,8 @@ func explainInline(err error, text string) error {
 	const oneFile, inRepository = "an inline module is one file", "put it into a repository and set spec.forProvider.source to Remote"
 
 	switch {
+	case terraform.MissesLineBreak(err, "main.tf") && strings.Contains(text, "provider::"):
+		return errors.Errorf("%w (other versions or products have functions of providers, and spec.forProvider.cli chooses one)", err)
 	case terraform.MissesModule(err):
 		return errors.Errorf("%w (%s: call a module of a repository or a registry, or %s)", err, oneFile, inRepository)
 	case terraform.MissesFile(err):

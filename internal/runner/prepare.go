@@ -157,7 +157,7 @@ func (r *Runner) declared() (vars.Declarations, error) {
 	var d vars.Declarations
 
 	err := r.readModule(func(dir fs.FS) (err error) {
-		d, err = vars.Declared(dir)
+		d, err = vars.Declared(dir, r.CLI)
 
 		return err
 	})
@@ -171,12 +171,9 @@ func (r *Runner) IsModuleEmpty() (bool, error) {
 	empty := true
 
 	err := r.readModule(func(dir fs.FS) error {
-		entries, err := fs.ReadDir(dir, ".")
-		for _, e := range entries {
-			name := e.Name()
-			_, ofConfig := r.Inputs.config[name]
-
-			if !e.IsDir() && !ofConfig && r.CLI.Reads(name) {
+		names, err := fileNames(dir, ".")
+		for _, name := range r.CLI.Files(names) {
+			if _, ofConfig := r.Inputs.config[name]; !ofConfig {
 				src, err := fs.ReadFile(dir, name)
 				empty = empty && err == nil && terraform.IsEmptyFile(src, name)
 			}

@@ -66,6 +66,8 @@ func (in *Inputs) checkArgs(env []string, deletion bool) error {
 	return nil
 }
 
+const readsJSON = "remove it: the provider reads what the CLI prints as JSON. The log of the provider has the text of each run"
+
 // idleArg returns the name of an argument with which a command would succeed without doing anything, and what to do
 // instead.
 func idleArg(word string) (name, remedy string) {
@@ -97,7 +99,7 @@ func refusedArg(word string, plans bool) (name, remedy string) {
 		return "", ""
 	}
 
-	name, _, _ = strings.Cut(strings.TrimLeft(word, "-"), "=")
+	name, value, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
 
 	switch name {
 	case "state", "state-out", "backup":
@@ -108,7 +110,11 @@ func refusedArg(word string, plans bool) (name, remedy string) {
 	case "force": // Of "workspace delete" and "state push".
 		return name, "remove it: it deletes or replaces a state that has resources"
 	case "json-into":
-		return name, "remove it: the provider reads what the CLI prints as JSON. The log of the provider has the text of each run"
+		return name, readsJSON
+	case "json":
+		if on, err := strconv.ParseBool(value); err == nil && !on {
+			return name, readsJSON
+		}
 	case "generate-config-out":
 		if plans {
 			return name, "the generated file is lost with the directory, and then what was imported would be destroyed. Write the resource block into the module"

@@ -154,7 +154,7 @@ func (r *Runner) otherChanges(planned, made terraform.Summary) terraform.Warning
 
 	return terraform.Warnings{First: []terraform.Diagnostic{{
 		File: "spec.forProvider.planArgs and applyArgs", Summary: "Other changes than planned",
-		Detail: fmt.Sprintf("the plan had %d to add, %d to change and %d to destroy, and the apply made %d, %d and %d. It does not use planArgs: each poll plans the rest again",
+		Detail: fmt.Sprintf("the plan had %d to add, %d to change and %d to destroy, and the apply made %d, %d and %d. It does not use planArgs: each poll plans the rest again. Give both the same arguments",
 			planned.Add, planned.Change, planned.Destroy, made.Add, made.Change, made.Destroy),
 	}}}
 }

@@ -92,8 +92,6 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`(argument "[^"]*") given on the command line (is not expected for the selected backend type)`), "$1 in -backend-config in spec.forProvider.initArgs $2"},
 	{regexp.MustCompile(`Single quotes are not valid\. Use double quotes \("\) to enclose strings`), "$0. Arguments need no quotes of a shell"},
 	{regexp.MustCompile(`from \S+: error looking up module versions: 40[13] [\w ]+`), "$0: set or correct the token for this host in a file .terraformrc in spec.credentials of the ProviderConfig"},
-	{regexp.MustCompile(`^Invalid (?:provider_installation method block|URL for provider installation source)$`), "$0 in .terraformrc, in spec.credentials of the ProviderConfig"},
-	{regexp.MustCompile(`(Unknown provider installation method "[^"]*") at (\d+):\d+\. As a result of the above problems, .*$`), "$1 in line $2."},
 	{
 		regexp.MustCompile(`the string provided in credentials is neither valid json nor a valid file path`),
 		"$0: if it is for the backend, set GOOGLE_CREDENTIALS in env, or credentials of the backend to the plain filename of an entry of spec.credentials of the ProviderConfig. The content is the key in JSON, not encoded again",

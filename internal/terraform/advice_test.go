@@ -353,14 +353,6 @@ func TestAdvice(t *testing.T) {
 			cli:  `Single quotes are not valid. Use double quotes (") to enclose strings.`,
 			here: `Single quotes are not valid. Use double quotes (") to enclose strings. Arguments need no quotes of a shell.`,
 		},
-		"Mirror": {
-			cli:  "Invalid provider_installation method block",
-			here: "Invalid provider_installation method block in .terraformrc, in spec.credentials of the ProviderConfig",
-		},
-		"MirrorMethod": {
-			cli:  `Unknown provider installation method "oci_mirror" at 2:3. As a result of the above problems, Terraform may not behave as intended.`,
-			here: `Unknown provider installation method "oci_mirror" in line 2.`,
-		},
 		"KeyOfGoogle": {
 			cli:  "the string provided in credentials is neither valid json nor a valid file path",
 			here: "the string provided in credentials is neither valid json nor a valid file path: if it is for the backend, set GOOGLE_CREDENTIALS in env, or credentials of the backend to the plain filename of an entry of spec.credentials of the ProviderConfig. The content is the key in JSON, not encoded again",
@@ -405,7 +397,7 @@ func TestAdviseBlock(t *testing.T) {
 		"Installation":           {block: "provider_installation", want: terraformrc},
 		"CredentialsOfResource":  {block: "credentials", context: `resource "cloud_disk" "d"`, want: none},
 		"CredentialsOfTerraform": {block: "credentials", context: "terraform", want: none},
-		"Other":                  {block: "resouce", want: none},
+		"Other":                  {block: "thing", want: none},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -57,6 +57,57 @@ func (c *CLI) Reads(name string) bool {
 	return ok && (c.Since(OpenTofu, "1.8.0") || !strings.HasSuffix(strings.TrimSuffix(name, ".json"), ".tofu"))
 }
 
+// Files returns those of the names of files in a directory that the CLI reads as parts of a module. OpenTofu reads NAME.tofu in place of
+// NAME.tf, and NAME.tofu.json in place of NAME.tf.json.
+func (c *CLI) Files(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return !c.Reads(name) || slices.ContainsFunc(names, func(other string) bool {
+			return other != name && c.Reads(other) && toTerraform(other) == name
+		})
+	})
+}
+
+// Unread returns those of the names of files in a directory that only OpenTofu reads, and for which the CLI has no other one.
+func (c *CLI) Unread(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		_, ok := ConfigurationFile(name)
+
+		return !ok || c.Reads(name) || slices.Contains(names, toTerraform(name))
+	})
+}
+
+// toTerraform returns the name of the file that OpenTofu does not read beside one of the supplied name.
+func toTerraform(name string) string {
+	base, json := strings.CutSuffix(name, ".json")
+
+	base, ok := strings.CutSuffix(base, ".tofu")
+	if !ok {
+		return name
+	}
+
+	name = base + ".tf"
+	if json {
+		name += ".json"
+	}
+
+	return name
+}
+
+// HasResources says whether a file of a module declares resources, or calls modules. One that cannot be parsed may do so.
+func HasResources(src []byte, name string) bool {
+	f, ok := ParseFile(src, name)
+	if !ok {
+		return true
+	}
+
+	root, _, _ := f.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+		{Type: "resource", LabelNames: []string{"type", "name"}},
+		{Type: "module", LabelNames: []string{"name"}},
+	}})
+
+	return len(root.Blocks) > 0
+}
+
 // ParseFile parses a file of a module. ok is false if it cannot be parsed, or exceeds the limits.
 // Files of modules must not be parsed in another way.
 func ParseFile(src []byte, name string) (f *hcl.File, ok bool) {
@@ -163,10 +214,18 @@ func IsEmptyFile(src []byte, name string) bool {
 // the version of a module, or in the settings of a backend or of the encryption. A file that cannot be parsed may do so.
 func InitUsesVariables(src []byte, name string) bool {
 	f, ok := ParseFile(src, name)
-	if !ok {
-		return true
-	}
 
+	return !ok || initRefersTo(f, "var", "local")
+}
+
+// InitUsesWorkspace reports whether one of these settings refers to terraform.workspace.
+func InitUsesWorkspace(src []byte, name string) bool {
+	f, ok := ParseFile(src, name)
+
+	return ok && initRefersTo(f, "terraform", "tofu")
+}
+
+func initRefersTo(f *hcl.File, roots ...string) bool {
 	root, _, _ := f.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "terraform"},
 		{Type: "module", LabelNames: []string{"name"}},
@@ -174,30 +233,30 @@ func InitUsesVariables(src []byte, name string) bool {
 
 	return slices.ContainsFunc(root.Blocks, func(b *hcl.Block) bool {
 		if b.Type == "terraform" {
-			return usesVariables(b.Body)
+			return bodyRefersTo(b.Body, roots)
 		}
 
 		call, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "source"}, {Name: "version"}}})
 
-		return refersToVariables(call.Attributes)
+		return refersTo(call.Attributes, roots)
 	})
 }
 
-func usesVariables(body hcl.Body) bool {
+func bodyRefersTo(body hcl.Body, roots []string) bool {
 	// The attributes of a body in JSON contain its blocks.
-	if native, ok := body.(*hclsyntax.Body); ok && slices.ContainsFunc(native.Blocks, func(b *hclsyntax.Block) bool { return usesVariables(b.Body) }) {
+	if native, ok := body.(*hclsyntax.Body); ok && slices.ContainsFunc(native.Blocks, func(b *hclsyntax.Block) bool { return bodyRefersTo(b.Body, roots) }) {
 		return true
 	}
 
 	attributes, _ := body.JustAttributes()
 
-	return refersToVariables(attributes)
+	return refersTo(attributes, roots)
 }
 
-func refersToVariables(attributes hcl.Attributes) bool {
+func refersTo(attributes hcl.Attributes, roots []string) bool {
 	for _, a := range attributes {
 		for _, t := range a.Expr.Variables() {
-			if slices.Contains([]string{"var", "local"}, t.RootName()) {
+			if slices.Contains(roots, t.RootName()) {
 				return true
 			}
 		}

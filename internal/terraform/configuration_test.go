@@ -6,6 +6,7 @@ package terraform
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -92,5 +93,57 @@ func TestIsEmptyFile(t *testing.T) {
 		if got := IsEmptyFile([]byte(src), "main.tf.json"); got != want {
 			t.Errorf("JSON %q: want %t, got %t", src, want, got)
 		}
+	}
+}
+
+// TestInitUsesWorkspace has files in which init would take terraform.workspace for that of another workspace.
+func TestInitUsesWorkspace(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		text string
+		want bool
+	}{
+		"Source":   {text: `module "m" { source = "./${terraform.workspace}" }`, want: true},
+		"OpenTofu": {text: `module "m" { source = "./${tofu.workspace}" }`, want: true},
+		"Backend":  {text: "terraform {\n  backend \"b\" {\n    path = terraform.workspace\n  }\n}", want: true},
+		"Variable": {text: `module "m" { source = "./${var.a}" }`},
+		"Argument": {text: `module "m" { a = terraform.workspace }`},
+		"Invalid":  {text: `module "m" {`},
+	}
+
+	for name, tc := range cases {
+		if got := InitUsesWorkspace([]byte(tc.text), "a.tf"); got != tc.want {
+			t.Errorf("%s: InitUsesWorkspace(...): want %t, got %t", name, tc.want, got)
+		}
+	}
+}
+
+// TestFiles ensures that a file counts for the CLI that reads it.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+
+	names := []string{"a.tf", "b.tf", "b.tofu", "c.tofu", "d.tf.json", "d.tofu.json", "e.tofu.json", "f.tf", "f.tofu.json", ".g.tofu", "h.txt"}
+
+	cases := map[string]struct {
+		cli          CLI
+		want, unread []string
+	}{
+		"OpenTofu":  {cli: CLI{Product: OpenTofu, Version: "1.8.0"}, want: []string{"a.tf", "b.tofu", "c.tofu", "d.tofu.json", "e.tofu.json", "f.tf", "f.tofu.json"}},
+		"Older":     {cli: CLI{Product: OpenTofu, Version: "1.7.9"}, want: []string{"a.tf", "b.tf", "d.tf.json", "f.tf"}, unread: []string{"c.tofu", "e.tofu.json", "f.tofu.json"}},
+		"Terraform": {cli: CLI{Product: Terraform, Version: "1.13.3"}, want: []string{"a.tf", "b.tf", "d.tf.json", "f.tf"}, unread: []string{"c.tofu", "e.tofu.json", "f.tofu.json"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if got := tc.cli.Files(names); !slices.Equal(tc.want, got) {
+				t.Errorf("Files(...): want %q, got %q", tc.want, got)
+			}
+
+			if got := tc.cli.Unread(names); !slices.Equal(tc.unread, got) {
+				t.Errorf("Unread(...): want %q, got %q", tc.unread, got)
+			}
+		})
 	}
 }

@@ -111,6 +111,8 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 		d.Detail = strings.TrimSuffix(d.Detail, ".") + ": this field has the arguments of the backend only. Put blocks into spec.configuration."
 	case noVariables && d.isOfValue():
 		d.Detail = strings.TrimSuffix(d.Detail, ".") + ": text without quotes is read as one, and so is ${...} in text, for which write $${."
+	case noVariables && takesVariables.MatchString(d.Context):
+		d.Detail = strings.TrimSuffix(d.Detail, ".") + ": write the value itself. Other versions or products take variables there, and spec.forProvider.cli chooses one."
 	}
 
 	if ws.Origin == nil {
@@ -131,6 +133,9 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 
 	return d
 }
+
+// takesVariables matches the blocks in which a newer CLI, or OpenTofu, takes variables.
+var takesVariables = regexp.MustCompile(`^(?:terraform|module "[^"]*"|import)$`)
 
 // output matches the detail of the failure of a provisioner, whose command and output may be long.
 var output = regexp.MustCompile(`^(Error running command ')(.*?)(': [^.]*\. Output: )(.*)$`)

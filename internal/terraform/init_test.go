@@ -120,7 +120,7 @@ func TestInitWithoutBackend(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if err := c.Init(t.Context(), ws, InitOptions{}); !IsBackendChange(err) || !strings.Contains(err.Error(), `["-reconfigure"]`) {
+		if err := c.Init(t.Context(), ws, InitOptions{}); !IsBackendChange(err) || !strings.Contains(err.Error(), `add "-reconfigure" to spec.forProvider.initArgs`) {
 			t.Errorf("want the refusal to leave the state behind, got %v", err)
 		}
 

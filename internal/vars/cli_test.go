@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
@@ -89,7 +90,7 @@ func TestRenderLikeArgument(t *testing.T) {
 
 			dir := newModule(t, arguments)
 			want := outputs(t, cli, dir, asArguments(vars)...)
-			got := outputs(t, cli, dir, "-var-file="+rendered(t, dir, vars))
+			got := outputs(t, cli, dir, "-var-file="+rendered(t, name, dir, vars))
 
 			for i, a := range arguments {
 				if diff := cmp.Diff(want[vars[i].Key], got[vars[i].Key]); diff != "" {
@@ -145,7 +146,7 @@ func TestRenderRefusedArgument(t *testing.T) {
 					t.Fatalf("%s\nthe CLI takes it as an argument:\n%s", tc.reason, out)
 				}
 
-				declared, err := Declared(os.DirFS(dir))
+				declared, err := Declared(os.DirFS(dir), productOf(cliName))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -189,23 +190,13 @@ func TestDeclaredLikeCLI(t *testing.T) {
 			dir := t.TempDir()
 
 			for file, content := range files {
-				// Terraform ignores *.tofu and reads the other file.
-				if name == "terraform" && strings.HasPrefix(file, "both.") {
-					continue
-				}
-
 				if err := os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
 
-			vars := vars
-			if name == "terraform" {
-				vars = vars[:2]
-			}
-
 			want := outputs(t, cli, dir, asArguments(vars)...)
-			got := outputs(t, cli, dir, "-var-file="+rendered(t, dir, vars))
+			got := outputs(t, cli, dir, "-var-file="+rendered(t, name, dir, vars))
 
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("-argument, +file:\n%s", diff)
@@ -251,11 +242,20 @@ func asArguments(vars []commonv1beta1.Var) []string {
 	return args
 }
 
-// rendered returns the path of a file with the values of the variables.
-func rendered(t *testing.T, dir string, vars []commonv1beta1.Var) string {
+// productOf returns the CLI that program.CLIs has under this name, for Declared.
+func productOf(name string) *terraform.CLI {
+	if name == "terraform" {
+		return &terraform.CLI{Product: terraform.Terraform, Version: "1.5.7"}
+	}
+
+	return &terraform.CLI{Product: terraform.OpenTofu, Version: "1.12.6"}
+}
+
+// rendered returns the path of a file with the values of the variables for a CLI of the product.
+func rendered(t *testing.T, product, dir string, vars []commonv1beta1.Var) string {
 	t.Helper()
 
-	declared, err := Declared(os.DirFS(dir))
+	declared, err := Declared(os.DirFS(dir), productOf(product))
 	if err != nil {
 		t.Fatal(err)
 	}

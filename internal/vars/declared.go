@@ -34,12 +34,9 @@ type Declarations struct {
 	Imports []string
 }
 
-// Declared returns the variables that the root module in dir declares. Files that cannot be read
+// Declared returns the variables that the root module in dir declares for the CLI. Files that cannot be read
 // or parsed are left out: the error of the CLI about them is better.
-//
-// Terraform does not read *.tofu, and OpenTofu reads them in place of *.tf of the same name. Both
-// are read here, and *.tofu takes precedence.
-func Declared(dir fs.FS) (Declarations, error) {
+func Declared(dir fs.FS, cli *terraform.CLI) (Declarations, error) {
 	entries, err := fs.ReadDir(dir, ".")
 	if err != nil {
 		return Declarations{}, errors.Wrap(err, "cannot list module")
@@ -47,20 +44,22 @@ func Declared(dir fs.FS) (Declarations, error) {
 
 	d := Declarations{expressions: map[string]bool{}, complete: true}
 
-	var files, overrides []string
+	var names, files, overrides []string
 
 	for _, e := range entries {
-		base, ok := terraform.ConfigurationFile(e.Name())
-		switch {
-		case e.IsDir() || !ok:
-		case base == "override" || strings.HasSuffix(base, "_override"):
-			overrides = append(overrides, e.Name())
-		default:
-			files = append(files, e.Name())
+		if !e.IsDir() {
+			names = append(names, e.Name())
 		}
 	}
 
-	// In the order of names, in which *.tofu comes after *.tf.
+	for _, name := range cli.Files(names) {
+		if base, _ := terraform.ConfigurationFile(name); base == "override" || strings.HasSuffix(base, "_override") {
+			overrides = append(overrides, name)
+		} else {
+			files = append(files, name)
+		}
+	}
+
 	for i, file := range slices.Concat(files, overrides) {
 		for name, typ := range d.read(dir, file) {
 			// An override without a type keeps the type of the variable.

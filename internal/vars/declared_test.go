@@ -11,6 +11,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 func TestDeclared(t *testing.T) {
@@ -18,6 +20,7 @@ func TestDeclared(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
+		cli    *terraform.CLI // OpenTofu, if it is nil.
 		module map[string]string
 		want   Declarations
 	}{
@@ -124,6 +127,15 @@ func TestDeclared(t *testing.T) {
 			},
 			want: Declarations{expressions: map[string]bool{"a": true}, complete: true},
 		},
+		"TerraformReads": {
+			reason: "Terraform does not read *.tofu.", cli: productOf("terraform"),
+			module: map[string]string{
+				"main.tf":   `variable "a" {}`,
+				"main.tofu": `variable "a" { ephemeral = true }`,
+				"more.tofu": `variable "b" {}`,
+			},
+			want: Declarations{expressions: map[string]bool{"a": false}, complete: true},
+		},
 		"Override": {
 			reason: "An override file changes a type, or leaves it.",
 			module: map[string]string{
@@ -199,7 +211,11 @@ func TestDeclared(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			got, err := Declared(module(tc.module))
+			if tc.cli == nil {
+				tc.cli = productOf("tofu")
+			}
+
+			got, err := Declared(module(tc.module), tc.cli)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,7 +234,7 @@ func TestDeclaredUnreadable(t *testing.T) {
 	m := module(map[string]string{"a.tf": `variable "a" {}`})
 	m["b.tf"] = &fstest.MapFile{Data: []byte("missing"), Mode: 0o777 | fs.ModeSymlink}
 
-	got, err := Declared(m)
+	got, err := Declared(m, productOf("tofu"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -154,7 +154,7 @@ resource "terraform_data" "only" { input = var.who }
 		expectWarnings(t, c, ws)
 
 		c.label(t, ws, "plan", "again")
-		expectWarnings(t, c, ws, "spec.forProvider.planArgs and applyArgs: Other changes than planned: the plan had 0 to add, 1 to change and 0 to destroy, and the apply made 0, 0 and 0. It does not use planArgs: each poll plans the rest again")
+		expectWarnings(t, c, ws, "spec.forProvider.planArgs and applyArgs: Other changes than planned: the plan had 0 to add, 1 to change and 0 to destroy, and the apply made 0, 0 and 0. It does not use planArgs: each poll plans the rest again. Give both the same arguments")
 
 		c.changeArguments(t, ws, "applyArgs", "-var=who=plan")
 		expectWarnings(t, c, ws)

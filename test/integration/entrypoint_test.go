@@ -15,6 +15,8 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -116,6 +118,91 @@ func TestFilesOfOpenTofu(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUnreadFile renames the file with the resources of a module, or of one that it calls, so that only OpenTofu reads it. Terraform
+// would destroy them, also what the file protects, because other files are left.
+func TestUnreadFile(t *testing.T) {
+	t.Parallel()
+
+	const protected = "resource \"terraform_data\" \"database\" {\n  lifecycle {\n    prevent_destroy = true\n  }\n}\n"
+
+	for name, tc := range map[string]struct {
+		before, after tree
+		unread        string
+	}{
+		"Root":   {before: tree{"main.tf": protected, "versions.tf": "terraform {}\n"}, after: tree{"main.tofu": protected, "versions.tf": "terraform {}\n"}, unread: "main.tofu"},
+		"Called": {before: tree{"main.tf": "module \"db\" {\n  source = \"./db\"\n}\n", "db/main.tf": protected, "db/outputs.tf": "locals {}\n"}, after: tree{"main.tf": "module \"db\" {\n  source = \"./db\"\n}\n", "db/main.tofu": protected, "db/outputs.tf": "locals {}\n"}, unread: "db/main.tofu"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			c, ns, shard, _ := useTerraform(t)
+			cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "unread"))
+			repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), tc.before)
+
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir))
+			expectReady(t, c, ws)
+
+			repo.commit(t, tc.after)
+			c.request(t, ws)
+
+			unread := tc.unread + " declares resources or calls modules, and Terraform "
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, unread, "Nothing was changed. Set spec.forProvider.cli.product to OpenTofu")
+
+			// Nor is anything of it created.
+			other := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir))
+			expectCondition(t, c, other, xpv2.TypeSynced, corev1.ConditionFalse, unread)
+
+			c.remove(t, ws)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, unread, "If that cannot be mended: ")
+
+			if n := workspace.Remembered(ws).Resources; n != 1 {
+				t.Errorf("want the resource to stay, got %d", n)
+			}
+		})
+	}
+}
+
+// TestWorkspaceInInit refers to terraform.workspace where OpenTofu takes variables: init does not know the Terraform workspace.
+func TestWorkspaceInInit(t *testing.T) {
+	t.Parallel()
+
+	c, ns, shard, _ := useOpenTofu(t)
+
+	for name, files := range map[string]tree{
+		"Backend": {"main.tf": "terraform {\n  backend \"local\" {\n    workspace_dir = \"/tmp/${terraform.workspace}\"\n  }\n}\n"},
+		"Source":  {"main.tf": "module \"m\" {\n  source = \"./envs/${terraform.workspace}\"\n}\n", "envs/default/main.tf": "locals {}\n", "envs/dev/main.tf": "locals {}\n"},
+		"Missing": {"main.tf": "module \"m\" {\n  source = \"./envs/${terraform.workspace}\"\n}\n", "envs/dev/main.tf": "locals {}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), files)
+
+			ws := newWorkspace(namespacedScope, ns, inShard(shard), withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withConfig(c.createConfig(t, namespacedScope, ns, configSpec{})))
+			meta.SetExternalName(ws, "dev")
+			c.create(t, ws)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, `(the backend or the source of a module refers to terraform.workspace, which is "default" in init: use a variable instead)`)
+		})
+	}
+}
+
+// TestHiddenFile adds a file without resources, in place of which OpenTofu reads no other one.
+func TestHiddenFile(t *testing.T) {
+	t.Parallel()
+
+	c, ns, shard, _ := useOpenTofu(t)
+	module := "resource \"terraform_data\" \"a\" {}\n"
+	repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), tree{"main.tf": module})
+
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, "hidden"))),
+		withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir))
+	expectReady(t, c, ws)
+
+	repo.commit(t, tree{"main.tf": module, "main.tofu": "# Later.\n"})
+	c.request(t, ws)
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, " has no block, so that the plan would destroy 1 resource.")
 }
 
 // TestDeletionWithoutEntrypoint deletes Workspaces whose entrypoint has no configuration any more. Without it, the CLI would

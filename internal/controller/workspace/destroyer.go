@@ -45,6 +45,7 @@ type destroyCLI interface {
 	progressCLI
 
 	Prepare(ctx context.Context) error
+	CheckUnread() error
 	Destroy(ctx context.Context, again func() error, progress func(terraform.Progress)) (int, error)
 	DeleteWorkspace(ctx context.Context) error
 }
@@ -103,6 +104,9 @@ func (d *destroyer) deleteWorkspace(ctx context.Context, ws workspace.Workspace)
 	// The next attempt begins with a destroy.
 	case terraform.IsNotEmpty(err):
 		return errors.Wrap(err, leftBehind)
+	// "workspace delete" runs in the Terraform workspace "default".
+	case terraform.HasOtherEncryption(err):
+		return errors.Errorf("%w. Everything is destroyed. If the encryption refers to terraform.workspace, use a variable instead. To delete the Workspace and leave its empty state behind, %s", err, howToOrphan(ws))
 	default:
 		return err
 	}
@@ -158,12 +162,16 @@ func (d *destroyer) destroy(ctx context.Context, ws workspace.Workspace) (mine b
 	}
 }
 
-// stateToDestroy returns the current state. If it can be read only without the module, broken is the
-// error with the module.
+// stateToDestroy returns the current state. If it can be read only without the module, or the CLI does not read all of the module,
+// broken is the error with the module.
 func (d *destroyer) stateToDestroy(ctx context.Context, ws workspace.Workspace) (state *terraform.State, broken, err error) {
 	state, err = d.currentState(ctx, ws)
+	if err == nil {
+		return state, d.cli.CheckUnread(), nil
+	}
+
 	if !mayBeBroken(err) {
-		return state, nil, err
+		return nil, nil, err
 	}
 
 	broken = err

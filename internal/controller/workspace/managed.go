@@ -58,10 +58,21 @@ func (c *connector) addFinalizer(ctx context.Context, o resource.Object) error {
 	return nil
 }
 
+// reasonCannotUpdate is the reason of the managed reconciler when the API server refuses an update.
+const reasonCannotUpdate event.Reason = "CannotUpdateManagedResource"
+
 // removeFinalizer is the end of a deletion. It records an Event if the deletion leaves the infrastructure behind:
 // the managed reconciler calls no Delete then, so that nothing else says so.
 func (c *connector) removeFinalizer(ctx context.Context, o resource.Object) error {
 	if err := resource.NewAPIFinalizer(c.kube, managed.FinalizerName).RemoveFinalizer(ctx, o); err != nil {
+		if kerrors.IsConflict(err) {
+			return err
+		}
+
+		// The managed reconciler records no Event.
+		err = errors.Wrap(err, "the deletion is done, and the finalizer cannot be removed")
+		c.recorder.Event(o, event.Warning(reasonCannotUpdate, err))
+
 		return err
 	}
 

@@ -7,6 +7,7 @@ package workspace
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,41 @@ func TestAddFinalizer(t *testing.T) {
 
 			if got := meta.FinalizerExists(r.recorded(t), managed.FinalizerName); got != tc.written {
 				t.Errorf("\n%s\nwritten: want %t, got %t", tc.reason, tc.written, got)
+			}
+		})
+	}
+}
+
+// TestFinalizerStays ensures that a person reads why a Workspace stays whose deletion is done.
+func TestFinalizerStays(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   []string
+		text   string
+	}{
+		"Refused":  {reason: "A policy refuses the update.", err: errors.New("denied"), want: []string{"CannotUpdateManagedResource"}, text: "the deletion is done, and the finalizer cannot be removed"},
+		"Conflict": {reason: "The next try has the latest version.", err: kerrors.NewConflict(schema.GroupResource{}, "", nil)},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, with(owner, deleted))
+			meta.AddFinalizer(r.ws, managed.FinalizerName)
+			r.kube = interceptor.NewClient(r.kube.(client.WithWatch), interceptor.Funcs{ //nolint:forcetypeassert // The fake is one.
+				Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error { return tc.err },
+			})
+
+			if err := r.removeFinalizer(t.Context(), r.ws); !errors.Is(err, tc.err) || !strings.Contains(err.Error(), tc.text) {
+				t.Errorf("%s\nremoveFinalizer(...): want %q, got %v", tc.reason, tc.text, err)
+			}
+
+			if diff := cmp.Diff(tc.want, r.events.reasons); diff != "" {
+				t.Errorf("%s\nEvents: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

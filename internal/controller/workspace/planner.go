@@ -43,6 +43,7 @@ type planCLI interface {
 	Source() string
 	Incomplete() error
 	IsModuleEmpty() (bool, error)
+	CheckUnread() error
 }
 
 // nothingFollows says whether the management policies forbid what an observation calls for.

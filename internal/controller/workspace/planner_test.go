@@ -107,6 +107,24 @@ func TestObserve(t *testing.T) {
 			},
 			want: outcome{ran: []string{"plan"}, err: "spec.forProvider.module has no block", ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
+		"EmptyModuleWithoutSummary": {
+			reason: "Nor does a backend that plans elsewhere say what would be destroyed.",
+			ws:     with(owner, readyFor(1)),
+			change: func(r *attempt) {
+				r.planned(terraform.Plan{Changes: true, NoSummary: true}, ownState())
+				r.runner.emptyModule = true
+			},
+			want: outcome{ran: []string{"plan"}, err: "spec.forProvider.module has no block, so that the plan would destroy 2 resources", ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"UnreadFile": {
+			reason: "The CLI does not read a file with resources.",
+			ws:     with(owner, readyFor(1)),
+			change: func(r *attempt) {
+				r.planned(drift, ownState())
+				r.runner.unread = errors.New("main.tofu is not read")
+			},
+			want: outcome{ran: []string{"plan"}, err: "main.tofu is not read", ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
 		"EmptyModuleBesideResources": {
 			reason: "The ProviderConfig has resources.",
 			ws:     with(owner, readyFor(1)),

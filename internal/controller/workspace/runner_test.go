@@ -28,6 +28,7 @@ type fakeRunner struct {
 	planErr error
 
 	emptyModule bool
+	unread      error
 
 	// lockErr is the error of plans that lock the state, and locking how many there were.
 	lockErr error
@@ -233,6 +234,8 @@ func (r *fakeRunner) Source() string { return "" }
 func (r *fakeRunner) Incomplete() error { return r.incomplete }
 
 func (r *fakeRunner) IsModuleEmpty() (bool, error) { return r.emptyModule, nil }
+
+func (r *fakeRunner) CheckUnread() error { return r.unread }
 
 func (r *fakeRunner) CLIVersion() string { return "OpenTofu 1.2.3" }
 
