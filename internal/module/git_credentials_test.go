@@ -21,7 +21,7 @@ func TestGitCredentials(t *testing.T) {
 	t.Parallel()
 
 	s := newGitServer(t)
-	for repo, user := range map[string]string{"private": "me:s3cr3t-p4ss", "token": "t0k3n-0123456789:", "operator": "operator:0p3r4t0r"} {
+	for repo, user := range map[string]string{"private": "me:s3cr3t-p4ss", "token": "t0k3n-0123456789:", "operator": "operator:0p3r4t0r", "odd": "odd:s3cr3t%zz^"} {
 		s.repo(t, repo, files{"main.tf": repo})
 		s.users[repo] = user
 	}
@@ -64,6 +64,12 @@ func TestGitCredentials(t *testing.T) {
 			login:  "me@",
 			repo:   "private",
 			creds:  "http://other:wr0ng-s3cr3t@" + s.host() + "\nhttp://me:s3cr3t-p4ss@" + s.host() + "\n",
+		},
+		"UserWithoutPassword": {
+			reason: "Git does not use an entry without a password, and takes what is no escape for text.",
+			login:  "odd@",
+			repo:   "odd",
+			creds:  "http://odd@" + s.host() + "\nhttp://odd:s3cr3t%zz^@" + s.host() + "\n",
 		},
 		"Token": {
 			reason: "The credentials may be only a token.",

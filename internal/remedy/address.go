@@ -19,8 +19,14 @@ var (
 	addresses = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s'"<>]+`)
 )
 
-// Addresses returns a text with the result of Address in place of each URL.
-func Addresses(text string) string { return addresses.ReplaceAllStringFunc(text, Address) }
+// Addresses returns a text with the result of Address in place of each URL, without the marks that follow it in a sentence.
+func Addresses(text string) string {
+	return addresses.ReplaceAllStringFunc(text, func(found string) string {
+		address := strings.TrimRight(found, ").,;:`")
+
+		return Address(address) + found[len(address):]
+	})
+}
 
 // Address returns the address of a module for people: without user and password, and without the
 // values of parameters that may be secret.

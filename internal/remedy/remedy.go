@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package remedy changes texts of git and of the network for conditions and events: it adds what to do, and removes secrets of addresses.
-// The provider fetches the module of a
-// Workspace itself, and the CLI those that it calls: both fail with the same texts.
+// Package remedy changes texts of git and of the network for conditions and events: it adds what to do, and removes secrets of
+// addresses. The provider fetches the module of a Workspace itself, and the CLI those that it calls: both fail with the same
+// texts.
 package remedy
 
 import "regexp"

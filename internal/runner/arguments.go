@@ -62,11 +62,6 @@ func (r *Runner) takesVariables(to purpose) bool {
 
 // stateUsesVariables says whether the root module makes the place of the state depend on variables.
 func (r *Runner) stateUsesVariables() bool {
-	return r.anyOfRoot(terraform.InitUsesVariables)
-}
-
-// anyOfRoot says whether a configuration file in the entrypoint cannot be read, or fits.
-func (r *Runner) anyOfRoot(fits func(src []byte, name string) bool) bool {
 	entries, err := os.ReadDir(r.run.Dir)
 	if err != nil {
 		return true
@@ -77,7 +72,7 @@ func (r *Runner) anyOfRoot(fits func(src []byte, name string) bool) bool {
 		names = append(names, path.Join(r.Inputs.parameters.Entrypoint, e.Name()))
 	}
 
-	return r.anyConfiguration(names, fits)
+	return r.initUsesVariables(names)
 }
 
 // useState calls run in a directory that is initialized, with the arguments of a run that uses the state.

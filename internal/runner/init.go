@@ -7,6 +7,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -223,12 +224,12 @@ func (r *Runner) explainModule(err error) error {
 		return errors.Errorf("%w (%s)", err, mistaken)
 	}
 
-	if r.CLI.Product == terraform.OpenTofu && (terraform.NeedsInit(err) || terraform.MissesModule(err)) && r.anyOfRoot(terraform.InitUsesWorkspace) {
+	if r.CLI.Product == terraform.OpenTofu && (terraform.NeedsInit(err) || terraform.MissesModule(err)) && r.initUsesWorkspace() {
 		return errors.Errorf("%w (the backend or the source of a module refers to terraform.workspace, which is %q in init: use a variable instead)", err, terraform.DefaultWorkspace)
 	}
 
 	if p.Source == commonv1beta1.ModuleSourceInline {
-		return explainInline(err, p.Module)
+		return explainInline(err, p.Module, r.CLI)
 	}
 
 	m := subdirectory.FindStringSubmatch(p.Module)
@@ -240,12 +241,29 @@ func (r *Runner) explainModule(err error) error {
 		err, m[1], "//"+m[1], path.Join(m[1], p.Entrypoint))
 }
 
+// initUsesWorkspace says whether the module in the entrypoint refers to terraform.workspace where init evaluates it.
+func (r *Runner) initUsesWorkspace() bool {
+	uses := false
+
+	_ = r.readModule(func(dir fs.FS) error {
+		entries, err := fs.ReadDir(dir, ".")
+		for _, name := range r.CLI.Files(entries) {
+			src, _ := fs.ReadFile(dir, name)
+			uses = uses || terraform.InitUsesWorkspace(src, name)
+		}
+
+		return err
+	})
+
+	return uses
+}
+
 // explainInline adds the remedy to the error of a run whose inline module needs other files, or has lost its line breaks.
-func explainInline(err error, text string) error {
+func explainInline(err error, text string, cli *terraform.CLI) error {
 	const oneFile, inRepository = "an inline module is one file", "put it into a repository and set spec.forProvider.source to Remote"
 
 	switch {
-	case terraform.MissesLineBreak(err, "main.tf") && strings.Contains(text, "provider::"):
+	case terraform.MissesLineBreak(err, "main.tf") && strings.Contains(text, "provider::") && !cli.Since(terraform.OpenTofu, "1.7.0") && !cli.Since(terraform.Terraform, "1.8.0"):
 		return errors.Errorf("%w (other versions or products have functions of providers, and spec.forProvider.cli chooses one)", err)
 	case terraform.MissesModule(err):
 		return errors.Errorf("%w (%s: call a module of a repository or a registry, or %s)", err, oneFile, inRepository)

@@ -124,11 +124,6 @@ func isInput(kv string) bool { return strings.HasPrefix(kv, "TF_VAR_") }
 
 // initUsesVariables says whether one of the files of these names makes init depend on variables.
 func (r *Runner) initUsesVariables(names []string) bool {
-	return r.anyConfiguration(names, terraform.InitUsesVariables)
-}
-
-// anyConfiguration says whether one of the files of these names is a configuration file that cannot be read, or fits.
-func (r *Runner) anyConfiguration(names []string, fits func(src []byte, name string) bool) bool {
 	root, err := os.OpenRoot(r.Dir.Path())
 	if err != nil {
 		return true
@@ -144,7 +139,7 @@ func (r *Runner) anyConfiguration(names []string, fits func(src []byte, name str
 
 		src, err := fs.ReadFile(fsys, name)
 
-		return err != nil || fits(src, name)
+		return err != nil || terraform.InitUsesVariables(src, name)
 	})
 }
 

@@ -329,6 +329,7 @@ func TestIsModuleEmpty(t *testing.T) {
 		"Configuration": {change: []func(*subject){inline(""), configuration("locals {}")}, want: true},
 		"Credentials":   {change: []func(*subject){inline(""), credentials("providers.tf")}, want: true},
 		"Entrypoint":    {change: []func(*subject){inline("terraform {}"), entrypoint("sub")}},
+		"Resources":     {change: []func(*subject){inline(""), configuration("resource \"r\" \"r\" {}")}},
 		"Block":         {change: []func(*subject){inline("terraform {}")}},
 	}
 
@@ -344,7 +345,7 @@ func TestIsModuleEmpty(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			if got, err := r.IsModuleEmpty(); got != tc.want || err != nil {
+			if got, err := r.IsModuleEmpty(true); got != tc.want || err != nil {
 				t.Errorf("IsModuleEmpty(): want %t, got %t, %v", tc.want, got, err)
 			}
 		})

@@ -166,16 +166,21 @@ func (r *Runner) declared() (vars.Declarations, error) {
 }
 
 // IsModuleEmpty says whether no file of the module in the entrypoint has a block, as if a template was rendered to
-// nothing. The CLI refuses to plan without any file, but there is always one of the provider.
-func (r *Runner) IsModuleEmpty() (bool, error) {
+// nothing, and, if alone is true, no file of the ProviderConfig has resources, either. The CLI refuses to plan without any
+// file, but there is always one of the provider.
+func (r *Runner) IsModuleEmpty(alone bool) (bool, error) {
 	empty := true
 
 	err := r.readModule(func(dir fs.FS) error {
-		names, err := fileNames(dir, ".")
-		for _, name := range r.CLI.Files(names) {
+		entries, err := fs.ReadDir(dir, ".")
+		for _, name := range r.CLI.Files(entries) {
+			src, err := fs.ReadFile(dir, name)
+
 			if _, ofConfig := r.Inputs.config[name]; !ofConfig {
-				src, err := fs.ReadFile(dir, name)
 				empty = empty && err == nil && terraform.IsEmptyFile(src, name)
+			} else if alone {
+				resources, calls := terraform.Declared(src, name)
+				empty = empty && len(resources)+len(calls) == 0
 			}
 		}
 

@@ -68,8 +68,8 @@ func (in *Inputs) checkArgs(env []string, deletion bool) error {
 
 const readsJSON = "remove it: the provider reads what the CLI prints as JSON. The log of the provider has the text of each run"
 
-// idleArg returns the name of an argument with which a command would succeed without doing anything, and what to do
-// instead.
+// idleArg returns the name of an argument with which a command would succeed without doing anything, or without saying what, and
+// what to do instead.
 func idleArg(word string) (name, remedy string) {
 	if !strings.HasPrefix(word, "-") {
 		return "", ""
@@ -80,6 +80,10 @@ func idleArg(word string) (name, remedy string) {
 	switch name {
 	case "help", "h", "version", "v":
 		return name, "remove it: nothing would be done"
+	case "json":
+		if on, err := strconv.ParseBool(value); err == nil && !on {
+			return name, readsJSON
+		}
 	case "detailed-exitcode":
 		// The exit code is what tells that there are changes.
 		if on, err := strconv.ParseBool(value); err == nil && !on {
@@ -99,7 +103,7 @@ func refusedArg(word string, plans bool) (name, remedy string) {
 		return "", ""
 	}
 
-	name, value, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	name, _, _ = strings.Cut(strings.TrimLeft(word, "-"), "=")
 
 	switch name {
 	case "state", "state-out", "backup":
@@ -111,10 +115,6 @@ func refusedArg(word string, plans bool) (name, remedy string) {
 		return name, "remove it: it deletes or replaces a state that has resources"
 	case "json-into":
 		return name, readsJSON
-	case "json":
-		if on, err := strconv.ParseBool(value); err == nil && !on {
-			return name, readsJSON
-		}
 	case "generate-config-out":
 		if plans {
 			return name, "the generated file is lost with the directory, and then what was imported would be destroyed. Write the resource block into the module"

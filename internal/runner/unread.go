@@ -10,6 +10,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -17,26 +19,32 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// CheckUnread returns an error if a file of the module, or of one that it calls, declares resources for OpenTofu only, and the CLI
-// does not read it: the CLI would destroy these resources, and everything that the file protects. The directory must be
-// initialized.
-func (r *Runner) CheckUnread() error {
-	root, err := os.OpenRoot(r.Dir.Path())
-	if err != nil {
-		return err
+// An unreadFile declares resources, or calls modules, and only OpenTofu reads it.
+type unreadFile struct {
+	name string
+
+	// declares has the addresses of its resources and modules, without keys.
+	declares []string
+}
+
+// unread returns a warning for each file of the module, and of the modules that it calls, that declares resources for OpenTofu only. The
+// directory must be initialized.
+func (r *Runner) unread() terraform.Warnings {
+	w := terraform.Warnings{}
+	for _, f := range r.unreadFiles() {
+		w.First = append(w.First, terraform.Diagnostic{File: f.name, Summary: "Unread file", Detail: r.CLI.String() + " does not read it: " + readIt})
 	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
-	fsys := regular.FS(root, terraform.MaxFile)
+	return w
+}
 
-	for _, dir := range r.moduleDirs() {
-		names, _ := fileNames(fsys, path.Join(r.Inputs.parameters.Entrypoint, dir)) // The CLI has read it.
-
-		for _, name := range r.CLI.Unread(names) {
-			src, err := fs.ReadFile(fsys, path.Join(r.Inputs.parameters.Entrypoint, dir, name))
-			if err != nil || terraform.HasResources(src, name) {
-				return errors.Errorf("%s declares resources or calls modules, and %s does not read it. Nothing was changed. Set spec.forProvider.cli.product to OpenTofu, in version 1.8 or later, or rename the file",
-					path.Join(dir, name), r.CLI)
+// CheckUnread returns an error if such a file declares a resource that is in the state: the CLI would destroy it, even if the file
+// protects it.
+func (r *Runner) CheckUnread(s *terraform.State) error {
+	for _, f := range r.unreadFiles() {
+		for _, address := range s.Addresses {
+			if slices.ContainsFunc(f.declares, func(d string) bool { return address == d || strings.HasPrefix(address, d+".") }) {
+				return errors.Errorf("%s declares %s, and %s does not read it, so that it would destroy that. Nothing was changed. To keep it, %s", f.name, address, r.CLI, readIt)
 			}
 		}
 	}
@@ -44,10 +52,32 @@ func (r *Runner) CheckUnread() error {
 	return nil
 }
 
-// moduleDirs returns the directories of the module and of the modules that it calls, relative to the entrypoint.
-func (r *Runner) moduleDirs() []string {
+const readIt = "set spec.forProvider.cli.product to OpenTofu, in version 1.8 or later, or give the file the extension .tf"
+
+// unreadFiles returns the files that the CLI does not read. A file, or a directory, that cannot be read or parsed counts as empty.
+func (r *Runner) unreadFiles() []unreadFile {
+	if r.CLI.Since(terraform.OpenTofu, "1.8.0") {
+		return nil
+	}
+
+	root, err := os.OpenRoot(r.Dir.Path())
+	if err != nil {
+		return nil
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	m := moduleTree{cli: r.CLI, fsys: regular.FS(root, terraform.MaxFile), entrypoint: r.Inputs.parameters.Entrypoint, dirs: r.moduleDirs()}
+	m.read("", ".", "")
+
+	return m.unread
+}
+
+// moduleDirs returns the directories of the modules that init has installed, relative to the entrypoint, by their keys: "a.b" is the one
+// that module a calls b.
+func (r *Runner) moduleDirs() map[string]string {
 	var installed struct {
 		Modules []struct {
+			Key string `json:"Key"`
 			Dir string `json:"Dir"`
 		} `json:"Modules"`
 	}
@@ -57,25 +87,61 @@ func (r *Runner) moduleDirs() []string {
 		_ = json.Unmarshal(data, &installed)
 	}
 
-	dirs := []string{"."}
+	dirs := map[string]string{}
 	for _, m := range installed.Modules {
-		dirs = append(dirs, filepath.ToSlash(m.Dir))
+		dirs[m.Key] = filepath.ToSlash(m.Dir)
 	}
 
 	return dirs
 }
 
-// fileNames returns the names of what a directory has, except for directories.
-func fileNames(fsys fs.FS, dir string) ([]string, error) {
-	entries, err := fs.ReadDir(fsys, dir)
+// A moduleTree looks for unread files in a module and in those that it calls. The record of init alone does not do: it keeps modules
+// that are not called any more.
+type moduleTree struct {
+	cli        *terraform.CLI
+	fsys       fs.FS
+	entrypoint string
+	dirs       map[string]string
+	unread     []unreadFile
+}
 
-	var names []string
+// read the module with the supplied key, in a directory relative to the entrypoint. prefix begins the addresses in it.
+func (m *moduleTree) read(key, dir, prefix string) {
+	here := path.Join(m.entrypoint, dir)
+	entries, _ := fs.ReadDir(m.fsys, here)
 
-	for _, e := range entries {
-		if !e.IsDir() {
-			names = append(names, e.Name())
+	for _, name := range m.cli.Unread(entries) {
+		f := unreadFile{name: path.Join(dir, name)}
+		src, _ := fs.ReadFile(m.fsys, path.Join(here, name))
+
+		resources, calls := terraform.Declared(src, name)
+		for _, address := range resources {
+			f.declares = append(f.declares, prefix+address)
+		}
+
+		for _, call := range calls {
+			f.declares = append(f.declares, prefix+"module."+call)
+		}
+
+		if len(f.declares) > 0 {
+			m.unread = append(m.unread, f)
 		}
 	}
 
-	return names, err
+	if len(m.dirs) == 0 {
+		return
+	}
+
+	for _, name := range m.cli.Files(entries) {
+		src, _ := fs.ReadFile(m.fsys, path.Join(here, name))
+
+		_, calls := terraform.Declared(src, name)
+		for _, call := range calls {
+			child := strings.TrimPrefix(key+"."+call, ".")
+			// A key is longer than that of the caller, so that this ends.
+			if dir, ok := m.dirs[child]; ok {
+				m.read(child, dir, prefix+"module."+call+".")
+			}
+		}
+	}
 }

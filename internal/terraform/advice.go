@@ -29,7 +29,6 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`but has an invalid error message as described in the other accompanying messages`), "and its error_message cannot be shown, for example because it refers to a sensitive value"},
 	{regexp.MustCompile(`To proceed, either choose another supported \S+ version or update this version constraint\. Version constraints are normally set .*$`), "Update this version constraint, or choose another version in spec.forProvider.cli"},
 	{regexp.MustCompile(`(There is no function named "[^":]*")(?:\.|\. Did you mean "(?:urlencode|base64gzip|sensitive)"\?)$`), "$1: other versions or products may have it, and spec.forProvider.cli chooses one."},
-	{regexp.MustCompile(`(An argument named "(?:ephemeral|for_each|enabled|deprecated|destroy)" is not expected here)\.$`), "$1: other versions or products have it, and spec.forProvider.cli chooses one."},
 	{regexp.MustCompile(`(can only refer to the variable itself, using var\.[\w-]+)\.`), "$1: newer versions take others, too, and spec.forProvider.cli chooses one."},
 	{regexp.MustCompile(`is reserved for use by Terraform in a future version\.`), "is reserved: newer versions or OpenTofu may have it, and spec.forProvider.cli chooses one."},
 	{regexp.MustCompile(` To silence these warnings, use TF_VAR_\.\.\. environment variables .*$`), ""},
@@ -90,7 +89,6 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(` If you wish to automatically generate config for this resource, use the -generate-config-out option within ` + eitherCLI + ` plan\. Otherwise, make sure`), " Make sure"},
 	{regexp.MustCompile(`The plugin logs may contain more details`), "It crashed or was killed, for example because the container of the provider has too little memory"},
 	{regexp.MustCompile(`(argument "[^"]*") given on the command line (is not expected for the selected backend type)`), "$1 in -backend-config in spec.forProvider.initArgs $2"},
-	{regexp.MustCompile(`Single quotes are not valid\. Use double quotes \("\) to enclose strings`), "$0. Arguments need no quotes of a shell"},
 	{regexp.MustCompile(`from \S+: error looking up module versions: 40[13] [\w ]+`), "$0: set or correct the token for this host in a file .terraformrc in spec.credentials of the ProviderConfig"},
 	{
 		regexp.MustCompile(`the string provided in credentials is neither valid json nor a valid file path`),
@@ -127,26 +125,31 @@ const eitherCLI = `(?:terraform|tofu)`
 // partialPlan matches what is said about a plan of a part, after adviseHere. A destroy has no such plans.
 var partialPlan = regexp.MustCompile(` (?:Alternatively, you could|To work around this,) use (?:the option -target )?in spec\.forProvider\.planArgs and applyArgs .*$`)
 
-// unexpected matches the text about a block that the CLI does not know in its place.
-var unexpected = regexp.MustCompile(`^(Blocks of type "(\w+)" are not expected here)\.(?: Did you mean "[^"]*"\?)?$`)
+// unexpected matches the text about a block or an argument that the CLI does not know in its place.
+var unexpected = regexp.MustCompile(`^((?:Blocks of type|An argument named) "(\w+)" (?:is|are) not expected here)\.(?: Did you mean "[^"]*"\?)?$`)
 
-// adviseBlock adds the remedy to the text about a block that another CLI knows, or that is of the configuration of the CLI. The
-// context is the block around it. A resource may have blocks of the same names.
-func adviseBlock(text, context string) string {
+// adviseUnexpected adds the remedy to the text about a block or an argument that another CLI knows, or that is of the configuration of
+// the CLI. The context is the block around it. A resource, or a module, may have ones of the same names.
+func adviseUnexpected(text, context string) string {
 	m := unexpected.FindStringSubmatch(text)
 	if m == nil {
 		return text
 	}
 
-	switch [2]string{context, m[2]} {
-	case [2]string{"", "removed"}, [2]string{"", "ephemeral"}, [2]string{"terraform", "encryption"}:
-		return m[1] + ": other versions or products have them, and spec.forProvider.cli chooses one"
-	case [2]string{"", "credentials"}, [2]string{"", "credentials_helper"}, [2]string{"", "provider_installation"}:
-		return m[1] + ": put them into a file .terraformrc in spec.credentials of the ProviderConfig"
+	around, _, _ := strings.Cut(context, " ")
+
+	switch around + "." + m[2] {
+	case ".removed", ".ephemeral", "terraform.encryption", "variable.ephemeral", "variable.deprecated", "output.ephemeral", "output.deprecated", "provider.for_each":
+		return m[1] + ": other versions or products have it, and spec.forProvider.cli chooses one"
+	case ".credentials", ".credentials_helper", ".provider_installation":
+		return m[1] + ": put it into a file .terraformrc in spec.credentials of the ProviderConfig"
 	default:
 		return text
 	}
 }
+
+// ofDownload matches texts about the source of a module. Other texts may have links, for people to follow.
+var ofDownload = regexp.MustCompile(`Could not download module|error downloading|Failed to (?:download|retrieve)|has invalid source address|Module source has changed`)
 
 // adviseHere replaces advice to people at a command line with what does the same here, in one line of text.
 func adviseHere(text string) string {
@@ -157,7 +160,7 @@ func adviseHere(text string) string {
 	}
 
 	// A called module may have a key in its address, and a registry signs addresses.
-	if strings.Contains(text, "odule") {
+	if ofDownload.MatchString(text) {
 		text = remedy.Addresses(text)
 	}
 

@@ -81,10 +81,6 @@ func TestAdvice(t *testing.T) {
 			cli:  "This module is not compatible with OpenTofu v1.12.6.\n\nTo proceed, either choose another supported OpenTofu version or update this version constraint. Version constraints are normally set for good reason, so updating the constraint may lead to other errors or unexpected behavior.",
 			here: "This module is not compatible with OpenTofu v1.12.6. Update this version constraint, or choose another version in spec.forProvider.cli",
 		},
-		"NewerArgument": {
-			cli:  `An argument named "ephemeral" is not expected here.`,
-			here: `An argument named "ephemeral" is not expected here: other versions or products have it, and spec.forProvider.cli chooses one.`,
-		},
 		"MistypedArgument": {cli: `An argument named "for_each" is not expected here. Did you mean "for"?`, here: `An argument named "for_each" is not expected here. Did you mean "for"?`},
 		"SimilarFunction": {
 			cli:  `There is no function named "urldecode". Did you mean "urlencode"?`,
@@ -340,6 +336,11 @@ func TestAdvice(t *testing.T) {
 			cli:  `Could not download module "x" from "git::ssh://git@example.org/a.git?ref=v1&sshkey=LS0tLS1C": error downloading 'ssh://git@example.org/a.git?sshkey=LS0tLS1C'`,
 			here: `Could not download module "x" from "git::ssh://git@example.org/a.git?ref=v1&sshkey=redacted": error downloading 'ssh://git@example.org/a.git?sshkey=redacted'`,
 		},
+		"LinkInSentence": {
+			cli:  "Could not download module \"x\" from (https://h.example.org/a?sig=b). Then",
+			here: "Could not download module \"x\" from (https://h.example.org/a?sig=redacted). Then",
+		},
+		"LinkOfModule":    {cli: "The module is not allowed, see https://h.example.org/d?p=1#a", here: "The module is not allowed, see https://h.example.org/d?p=1#a"},
 		"QueryOfResource": {cli: "Get https://c.example.org/v1?limit=5: EOF", here: "Get https://c.example.org/v1?limit=5: EOF"},
 		"NoTokenOfRegistry": {
 			cli:  `Failed to retrieve available versions for module "vpc" (main.tf:1) from r.example.org: error looking up module versions: 401 Unauthorized.`,
@@ -348,10 +349,6 @@ func TestAdvice(t *testing.T) {
 		"BackendArgument": {
 			cli:  `The backend configuration argument "name_space" given on the command line is not expected for the selected backend type.`,
 			here: `The backend configuration argument "name_space" in -backend-config in spec.forProvider.initArgs is not expected for the selected backend type.`,
-		},
-		"ShellQuotes": {
-			cli:  `Single quotes are not valid. Use double quotes (") to enclose strings.`,
-			here: `Single quotes are not valid. Use double quotes (") to enclose strings. Arguments need no quotes of a shell.`,
 		},
 		"KeyOfGoogle": {
 			cli:  "the string provided in credentials is neither valid json nor a valid file path",
@@ -375,35 +372,44 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// TestAdviseBlock ensures that a block gets the remedy only where it is one that its name tells.
-func TestAdviseBlock(t *testing.T) {
+// TestAdviseUnexpected ensures that a block or an argument gets the remedy only where it is one that its name tells.
+func TestAdviseUnexpected(t *testing.T) {
 	t.Parallel()
 
 	const (
-		cli         = ": other versions or products have them, and spec.forProvider.cli chooses one"
-		terraformrc = ": put them into a file .terraformrc in spec.credentials of the ProviderConfig"
+		block    = `Blocks of type "%s" are not expected here`
+		argument = `An argument named "%s" is not expected here`
+
+		cli         = ": other versions or products have it, and spec.forProvider.cli chooses one"
+		terraformrc = ": put it into a file .terraformrc in spec.credentials of the ProviderConfig"
 		none        = "."
 	)
 
 	cases := map[string]struct {
-		block, context, hint, want string
+		text, name, context, hint, want string
 	}{
-		"Removed":                {block: "removed", hint: ` Did you mean "moved"?`, want: cli},
-		"Ephemeral":              {block: "ephemeral", want: cli},
-		"Encryption":             {block: "encryption", context: "terraform", want: cli},
-		"EncryptionOfResource":   {block: "encryption", context: `resource "cloud_disk" "d"`, want: none},
-		"Credentials":            {block: "credentials", want: terraformrc},
-		"Helper":                 {block: "credentials_helper", want: terraformrc},
-		"Installation":           {block: "provider_installation", want: terraformrc},
-		"CredentialsOfResource":  {block: "credentials", context: `resource "cloud_disk" "d"`, want: none},
-		"CredentialsOfTerraform": {block: "credentials", context: "terraform", want: none},
-		"Other":                  {block: "thing", want: none},
+		"Removed":                {text: block, name: "removed", hint: ` Did you mean "moved"?`, want: cli},
+		"Ephemeral":              {text: block, name: "ephemeral", want: cli},
+		"Encryption":             {text: block, name: "encryption", context: "terraform", want: cli},
+		"EncryptionOfResource":   {text: block, name: "encryption", context: `resource "cloud_disk" "d"`, want: none},
+		"Credentials":            {text: block, name: "credentials", want: terraformrc},
+		"Helper":                 {text: block, name: "credentials_helper", want: terraformrc},
+		"Installation":           {text: block, name: "provider_installation", want: terraformrc},
+		"CredentialsOfResource":  {text: block, name: "credentials", context: `resource "cloud_disk" "d"`, want: none},
+		"CredentialsOfTerraform": {text: block, name: "credentials", context: "terraform", want: none},
+		"Other":                  {text: block, name: "thing", want: none},
+		"EphemeralVariable":      {text: argument, name: "ephemeral", context: `variable "v"`, want: cli},
+		"EphemeralOutput":        {text: argument, name: "ephemeral", context: `output "o"`, want: cli},
+		"DeprecatedVariable":     {text: argument, name: "deprecated", context: `variable "v"`, want: cli},
+		"DeprecatedOutput":       {text: argument, name: "deprecated", context: `output "o"`, want: cli},
+		"Providers":              {text: argument, name: "for_each", context: `provider "p"`, want: cli},
+		"OfModule":               {text: argument, name: "deprecated", context: `module "m"`, want: none},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			text := fmt.Sprintf("Blocks of type %q are not expected here", tc.block)
+			text := fmt.Sprintf(tc.text, tc.name)
 
 			got := Diagnostic{Detail: text + "." + tc.hint, Context: tc.context}.forPeople(Workspace{}).Detail
 			if got != text+tc.want {

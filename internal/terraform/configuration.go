@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -57,9 +58,11 @@ func (c *CLI) Reads(name string) bool {
 	return ok && (c.Since(OpenTofu, "1.8.0") || !strings.HasSuffix(strings.TrimSuffix(name, ".json"), ".tofu"))
 }
 
-// Files returns those of the names of files in a directory that the CLI reads as parts of a module. OpenTofu reads NAME.tofu in place of
+// Files returns the names of the entries of a directory that the CLI reads as parts of a module. OpenTofu reads NAME.tofu in place of
 // NAME.tf, and NAME.tofu.json in place of NAME.tf.json.
-func (c *CLI) Files(names []string) []string {
+func (c *CLI) Files(entries []fs.DirEntry) []string {
+	names := fileNames(entries)
+
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return !c.Reads(name) || slices.ContainsFunc(names, func(other string) bool {
 			return other != name && c.Reads(other) && toTerraform(other) == name
@@ -67,13 +70,27 @@ func (c *CLI) Files(names []string) []string {
 	})
 }
 
-// Unread returns those of the names of files in a directory that only OpenTofu reads, and for which the CLI has no other one.
-func (c *CLI) Unread(names []string) []string {
+// Unread returns the names of the entries of a directory that only OpenTofu reads, and for which the CLI has no other one.
+func (c *CLI) Unread(entries []fs.DirEntry) []string {
+	names := fileNames(entries)
+
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		_, ok := ConfigurationFile(name)
 
 		return !ok || c.Reads(name) || slices.Contains(names, toTerraform(name))
 	})
+}
+
+func fileNames(entries []fs.DirEntry) []string {
+	var names []string
+
+	for _, e := range entries {
+		if !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+
+	return names
 }
 
 // toTerraform returns the name of the file that OpenTofu does not read beside one of the supplied name.
@@ -93,11 +110,12 @@ func toTerraform(name string) string {
 	return name
 }
 
-// HasResources says whether a file of a module declares resources, or calls modules. One that cannot be parsed may do so.
-func HasResources(src []byte, name string) bool {
+// Declared returns the addresses of the resources that a file of a module declares, and the names of the modules that it calls. It
+// has none if it cannot be parsed.
+func Declared(src []byte, name string) (resources, calls []string) {
 	f, ok := ParseFile(src, name)
 	if !ok {
-		return true
+		return nil, nil
 	}
 
 	root, _, _ := f.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
@@ -105,7 +123,15 @@ func HasResources(src []byte, name string) bool {
 		{Type: "module", LabelNames: []string{"name"}},
 	}})
 
-	return len(root.Blocks) > 0
+	for _, b := range root.Blocks {
+		if b.Type == "module" {
+			calls = append(calls, b.Labels[0])
+		} else {
+			resources = append(resources, strings.Join(b.Labels, "."))
+		}
+	}
+
+	return resources, calls
 }
 
 // ParseFile parses a file of a module. ok is false if it cannot be parsed, or exceeds the limits.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 // TestConfigurationFile compares ConfigurationFile with the CLIs: a file that they read has an
@@ -123,7 +124,15 @@ func TestInitUsesWorkspace(t *testing.T) {
 func TestFiles(t *testing.T) {
 	t.Parallel()
 
-	names := []string{"a.tf", "b.tf", "b.tofu", "c.tofu", "d.tf.json", "d.tofu.json", "e.tofu.json", "f.tf", "f.tofu.json", ".g.tofu", "h.txt"}
+	module := fstest.MapFS{"i.tf/j.txt": &fstest.MapFile{}}
+	for _, name := range []string{"a.tf", "b.tf", "b.tofu", "c.tofu", "d.tf.json", "d.tofu.json", "e.tofu.json", "f.tf", "f.tofu.json", ".g.tofu", "h.txt"} {
+		module[name] = &fstest.MapFile{}
+	}
+
+	entries, err := module.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
 
 	cases := map[string]struct {
 		cli          CLI
@@ -137,11 +146,11 @@ func TestFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			if got := tc.cli.Files(names); !slices.Equal(tc.want, got) {
+			if got := tc.cli.Files(entries); !slices.Equal(tc.want, got) {
 				t.Errorf("Files(...): want %q, got %q", tc.want, got)
 			}
 
-			if got := tc.cli.Unread(names); !slices.Equal(tc.unread, got) {
+			if got := tc.cli.Unread(entries); !slices.Equal(tc.unread, got) {
 				t.Errorf("Unread(...): want %q, got %q", tc.unread, got)
 			}
 		})

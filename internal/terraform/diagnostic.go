@@ -97,7 +97,7 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 		d.File = strings.TrimPrefix(d.File, prefix)
 	}
 
-	d.Summary, d.Detail = adviseHere(oneLine(d.Summary)), adviseBlock(shortOutput(adviseHere(oneLine(d.Detail))), d.Context)
+	d.Summary, d.Detail = adviseHere(oneLine(d.Summary)), adviseUnexpected(shortOutput(adviseHere(oneLine(d.Detail))), d.Context)
 
 	// The CLIs name the objects of a cycle in another order in each run.
 	if objects, ok := strings.CutPrefix(d.Summary, cycle); ok {

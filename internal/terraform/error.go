@@ -280,7 +280,7 @@ func HasInvalidHeader(err error) bool {
 // IsRefused reports whether a server has refused credentials.
 func IsRefused(err error) bool {
 	return anyError(err, func(_ *Error, d Diagnostic) bool {
-		return d.says("requires auth", "Unauthorized", "Forbidden", "unauthorized", "forbidden", "uthentication failed")
+		return d.says("requires auth", "401", "Unauthorized", "unauthorized", "uthentication failed")
 	})
 }
 

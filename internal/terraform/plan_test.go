@@ -86,7 +86,7 @@ output "v" { value = var.v }`,
 		}
 
 		// Nothing has changed.
-		want = &Plan{File: filepath.Join(ws.Dir, "plan"), Prior: &State{Resources: 2, Managed: 2, Outputs: map[string]Output{"v": text("one")}}}
+		want = &Plan{File: filepath.Join(ws.Dir, "plan"), Prior: &State{Resources: 2, Managed: 2, Addresses: []string{"terraform_data.a", "terraform_data.b"}, Outputs: map[string]Output{"v": text("one")}}}
 
 		got = plan("-var-file=one.tfvars")
 		if diff := cmp.Diff(want, got, lineage); diff != "" {
@@ -103,7 +103,7 @@ output "v" { value = var.v }`,
 			Resources: []ResourceChange{{Action: "replace", Address: "terraform_data.b"}, {Action: "update", Address: "terraform_data.a"}},
 			Outputs:   []string{"v"},
 			Deletions: ws.deletions([]ResourceChange{{Action: "replace", Address: "terraform_data.b"}}),
-			Prior:     &State{Resources: 2, Managed: 2, Outputs: map[string]Output{"v": text("one")}},
+			Prior:     &State{Resources: 2, Managed: 2, Addresses: []string{"terraform_data.a", "terraform_data.b"}, Outputs: map[string]Output{"v": text("one")}},
 		}
 
 		got = plan("-var-file=two.tfvars")

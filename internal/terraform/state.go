@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -27,6 +28,8 @@ type State struct {
 	Managed   int    // Instances, without data sources.
 	Gone      int    // Of those, how many the refresh of a plan has not found, at most. The CLI does not report all of them as drift.
 	Deposed   int    // Objects that were replaced and are still to be destroyed. The other numbers do not count them.
+	// Addresses of the managed resources, without keys of instances and of modules: "module.a.cloud_thing.b".
+	Addresses []string
 	// Outputs of the root module, except null ones, with the values of sensitive ones.
 	Outputs map[string]Output
 }
@@ -63,6 +66,9 @@ func (c *CLI) ListState(ctx context.Context, ws Workspace, args ...string) ([]st
 	return strings.Split(strings.TrimSpace(string(answer)), "\n"), err
 }
 
+// instanceKey matches the key of an instance of a module in an address.
+var instanceKey = regexp.MustCompile(`\[(?:\d+|"(?:[^"\\]|\\.)*")\]`)
+
 // ParseState parses a state file. An encrypted one is an error.
 func ParseState(raw []byte) (*State, error) {
 	var file struct {
@@ -72,6 +78,9 @@ func ParseState(raw []byte) (*State, error) {
 		Outputs   map[string]jsonOutput `json:"outputs"`
 		Resources []struct {
 			Mode      string `json:"mode"`
+			Module    string `json:"module"`
+			Type      string `json:"type"`
+			Name      string `json:"name"`
 			Instances []struct {
 				IndexKey json.RawMessage `json:"index_key"`
 				Deposed  string          `json:"deposed"`
@@ -105,6 +114,10 @@ func ParseState(raw []byte) (*State, error) {
 		s.Resources += len(keys)
 		if r.Mode == "managed" {
 			s.Managed += len(keys)
+		}
+
+		if r.Mode == "managed" && len(keys) > 0 {
+			s.Addresses = append(s.Addresses, strings.TrimPrefix(instanceKey.ReplaceAllString(r.Module, "")+".", ".")+r.Type+"."+r.Name)
 		}
 	}
 

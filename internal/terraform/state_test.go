@@ -52,7 +52,12 @@ func TestParseState(t *testing.T) {
 				{"mode":"managed","type":"t","name":"one","instances":[{"deposed":"6d701b55"},{}]},
 				{"mode":"managed","type":"t","name":"two","instances":[{"index_key":0},{"index_key":1}]},
 				{"module":"module.m","mode":"managed","type":"t","name":"two","instances":[{"index_key":"a"},{"index_key":"a","deposed":"6d701b55"},{"index_key":"b"}]}]}`,
-			want: &State{Resources: 6, Managed: 5, Deposed: 2},
+			want: &State{Resources: 6, Managed: 5, Deposed: 2, Addresses: []string{"t.one", "t.two", "module.m.t.two"}},
+		},
+		"Modules": {
+			reason: "keys are not part of an address",
+			raw:    `{"version":4,"resources":[{"module":"module.a[\"x]\\\"y\"].module.b[0]","mode":"managed","type":"t","name":"n","instances":[{}]}]}`,
+			want:   &State{Resources: 1, Managed: 1, Addresses: []string{"module.a.module.b.t.n"}},
 		},
 		"OtherVersion": {reason: "an older format", raw: `{"version":3}`, err: "version 3 of the state file is not supported, only 4 is"},
 		"NotJSON":      {reason: "not a state", raw: `x`, err: "not a state file: "},

@@ -44,15 +44,9 @@ func Declared(dir fs.FS, cli *terraform.CLI) (Declarations, error) {
 
 	d := Declarations{expressions: map[string]bool{}, complete: true}
 
-	var names, files, overrides []string
+	var files, overrides []string
 
-	for _, e := range entries {
-		if !e.IsDir() {
-			names = append(names, e.Name())
-		}
-	}
-
-	for _, name := range cli.Files(names) {
+	for _, name := range cli.Files(entries) {
 		if base, _ := terraform.ConfigurationFile(name); base == "override" || strings.HasSuffix(base, "_override") {
 			overrides = append(overrides, name)
 		} else {

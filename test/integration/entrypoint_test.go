@@ -130,9 +130,10 @@ func TestUnreadFile(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before, after tree
 		unread        string
+		address       string
 	}{
-		"Root":   {before: tree{"main.tf": protected, "versions.tf": "terraform {}\n"}, after: tree{"main.tofu": protected, "versions.tf": "terraform {}\n"}, unread: "main.tofu"},
-		"Called": {before: tree{"main.tf": "module \"db\" {\n  source = \"./db\"\n}\n", "db/main.tf": protected, "db/outputs.tf": "locals {}\n"}, after: tree{"main.tf": "module \"db\" {\n  source = \"./db\"\n}\n", "db/main.tofu": protected, "db/outputs.tf": "locals {}\n"}, unread: "db/main.tofu"},
+		"Root":   {before: tree{"main.tf": protected, "versions.tf": "terraform {}\n"}, after: tree{"main.tofu": protected, "versions.tf": "terraform {}\n"}, unread: "main.tofu", address: "terraform_data.database"},
+		"Called": {before: tree{"main.tf": "module \"db\" {\n  source = \"./db\"\n}\n", "db/main.tf": protected, "db/outputs.tf": "locals {}\n"}, after: tree{"main.tf": "module \"db\" {\n  source = \"./db\"\n}\n", "db/main.tofu": protected, "db/outputs.tf": "locals {}\n"}, unread: "db/main.tofu", address: "module.db.terraform_data.database"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -147,15 +148,15 @@ func TestUnreadFile(t *testing.T) {
 			repo.commit(t, tc.after)
 			c.request(t, ws)
 
-			unread := tc.unread + " declares resources or calls modules, and Terraform "
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, unread, "Nothing was changed. Set spec.forProvider.cli.product to OpenTofu")
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, tc.unread+" declares "+tc.address+", and Terraform ", "Nothing was changed. To keep it, set spec.forProvider.cli.product to OpenTofu")
 
-			// Nor is anything of it created.
+			// The resources of another one that begins with this module are missing.
 			other := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir))
-			expectCondition(t, c, other, xpv2.TypeSynced, corev1.ConditionFalse, unread)
+			expectReady(t, c, other)
+			expectWarnings(t, c, other, tc.unread+": Unread file: Terraform 1.5.7 does not read it: set spec.forProvider.cli.product to OpenTofu, in version 1.8 or later, or give the file the extension .tf")
 
 			c.remove(t, ws)
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, unread, "If that cannot be mended: ")
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, tc.unread+" declares "+tc.address, "If that cannot be mended: ")
 
 			if n := workspace.Remembered(ws).Resources; n != 1 {
 				t.Errorf("want the resource to stay, got %d", n)

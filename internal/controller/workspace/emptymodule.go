@@ -14,25 +14,24 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// keepsModule returns an error if the CLI does not read a file of the module with resources, or if the plan would destroy resources
-// because there is nothing left of the module: a template may have been rendered to nothing. prevent_destroy was in
-// the module, too.
+// keepsModule returns an error if the plan would destroy resources of a file that the CLI does not read, or because there is nothing
+// left of the module: a template may have been rendered to nothing. prevent_destroy was in the module, too.
 func (pl *planner) keepsModule(ws workspace.Workspace, p *terraform.Plan) error {
-	if workspace.OnlyObserves(ws) {
+	unknown := p.NoSummary && p.Changes && p.Prior.Managed > 0
+	if p.Summary.Destroy == 0 && !unknown || !workspace.MayUpdate(ws) {
 		return nil
 	}
 
-	if err := pl.cli.CheckUnread(); err != nil {
+	if err := pl.cli.CheckUnread(p.Prior); err != nil {
 		return errors.Wrap(err, "cannot plan")
 	}
 
-	destroys := p.Summary.Destroy > 0 || p.NoSummary && p.Changes && p.Prior.Resources > 0
 	// With something else, there are resources in spec.configuration of the ProviderConfig.
-	if p.Summary != (terraform.Summary{Destroy: p.Summary.Destroy}) || !destroys || !workspace.MayUpdate(ws) {
+	if p.Summary != (terraform.Summary{Destroy: p.Summary.Destroy}) {
 		return nil
 	}
 
-	empty, err := pl.cli.IsModuleEmpty()
+	empty, err := pl.cli.IsModuleEmpty(unknown)
 	if !empty || err != nil {
 		return errors.Wrap(err, "cannot read module")
 	}
@@ -43,5 +42,5 @@ func (pl *planner) keepsModule(ws workspace.Workspace, p *terraform.Plan) error 
 	}
 
 	return errors.Errorf("%s has no block, so that the plan would destroy %s. Nothing was changed. Correct the module. If that is wanted, delete the Workspace or, to keep it without them, leave one block in the module, such as terraform {}",
-		what, workspace.Resources(cmp.Or(p.Summary.Destroy, p.Prior.Resources)))
+		what, workspace.Resources(cmp.Or(p.Summary.Destroy, p.Prior.Managed)))
 }

@@ -70,7 +70,7 @@ func (c *connector) removeFinalizer(ctx context.Context, o resource.Object) erro
 		}
 
 		// The managed reconciler records no Event.
-		err = errors.Wrap(err, "the deletion is done, and the finalizer cannot be removed")
+		err = errors.Wrap(err, "nothing is left to do but to remove the finalizer, which failed")
 		c.recorder.Event(o, event.Warning(reasonCannotUpdate, err))
 
 		return err

@@ -42,8 +42,8 @@ type planCLI interface {
 	Plan(ctx context.Context, lock bool) (*terraform.Plan, error)
 	Source() string
 	Incomplete() error
-	IsModuleEmpty() (bool, error)
-	CheckUnread() error
+	IsModuleEmpty(alone bool) (bool, error)
+	CheckUnread(s *terraform.State) error
 }
 
 // nothingFollows says whether the management policies forbid what an observation calls for.

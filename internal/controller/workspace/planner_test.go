@@ -116,11 +116,21 @@ func TestObserve(t *testing.T) {
 			},
 			want: outcome{ran: []string{"plan"}, err: "spec.forProvider.module has no block, so that the plan would destroy 2 resources", ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
+		"ResourcesOfConfigWithoutSummary": {
+			reason: "There may be something else.",
+			ws:     with(owner, readyFor(1)),
+			change: func(r *attempt) {
+				r.planned(terraform.Plan{Changes: true, NoSummary: true}, ownState())
+				r.runner.emptyModule, r.runner.configResources = true, true
+			},
+			exists: true,
+			want:   outcome{ran: []string{"plan"}, events: []string{"PlannedChanges"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
 		"UnreadFile": {
 			reason: "The CLI does not read a file with resources.",
 			ws:     with(owner, readyFor(1)),
 			change: func(r *attempt) {
-				r.planned(drift, ownState())
+				r.planned(terraform.Plan{Changes: true, Summary: terraform.Summary{Destroy: 1, Change: 1}}, ownState())
 				r.runner.unread = errors.New("main.tofu is not read")
 			},
 			want: outcome{ran: []string{"plan"}, err: "main.tofu is not read", ready: xpv2.ReasonAvailable, lineage: ownLineage},

@@ -29,6 +29,8 @@ type fakeRunner struct {
 
 	emptyModule bool
 	unread      error
+	// configResources says that the ProviderConfig has resources.
+	configResources bool
 
 	// lockErr is the error of plans that lock the state, and locking how many there were.
 	lockErr error
@@ -233,9 +235,11 @@ func (r *fakeRunner) Source() string { return "" }
 
 func (r *fakeRunner) Incomplete() error { return r.incomplete }
 
-func (r *fakeRunner) IsModuleEmpty() (bool, error) { return r.emptyModule, nil }
+func (r *fakeRunner) IsModuleEmpty(alone bool) (bool, error) {
+	return r.emptyModule && (!alone || !r.configResources), nil
+}
 
-func (r *fakeRunner) CheckUnread() error { return r.unread }
+func (r *fakeRunner) CheckUnread(*terraform.State) error { return r.unread }
 
 func (r *fakeRunner) CLIVersion() string { return "OpenTofu 1.2.3" }
 

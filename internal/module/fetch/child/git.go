@@ -192,18 +192,32 @@ func (g *gitGetter) prepare(u *url.URL) (*url.URL, error) {
 	return &bare, r.UseGitCredentials()
 }
 
-// passwordFor returns the password in .git-credentials for the host and the user in the address, if there is one.
+// passwordFor returns the password in .git-credentials for the host and the user in the address, if there is one. It reads lines as git
+// does: an entry without a password does not count, and what is no escape is text.
 func passwordFor(credentials []byte, u *url.URL) string {
 	for line := range strings.Lines(string(credentials)) {
-		entry, err := url.Parse(strings.TrimSpace(line))
-		if err == nil && entry.Scheme == u.Scheme && entry.Host == u.Host && entry.User.Username() == u.User.Username() {
-			password, _ := entry.User.Password()
+		rest, ok := strings.CutPrefix(strings.TrimSpace(line), u.Scheme+"://")
+		login, rest, hasLogin := strings.Cut(rest, "@")
+		name, password, hasPassword := strings.Cut(login, ":")
 
-			return password
+		if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+			rest = rest[:end]
+		}
+
+		if ok && hasLogin && hasPassword && rest == u.Host && unescape(name) == u.User.Username() {
+			return unescape(password)
 		}
 	}
 
 	return ""
+}
+
+func unescape(text string) string {
+	if plain, err := url.PathUnescape(text); err == nil {
+		return plain
+	}
+
+	return text
 }
 
 // without returns u without these parameters.
