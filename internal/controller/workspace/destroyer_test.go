@@ -404,6 +404,11 @@ func TestDeleteWorkspace(t *testing.T) {
 		want     outcome
 	}{
 		"Deleted": {reason: "It is all that is left.", want: outcome{ran: []string{pull, gone}}},
+		"Encrypted": {
+			reason: "The key has the name of the Terraform workspace in it.",
+			err:    &terraform.Error{Op: "workspace delete", Diagnostics: []terraform.Diagnostic{{Summary: "Error acquiring the state lock", Detail: "failed to write backup file: decryption failed for all provided methods"}}},
+			want:   outcome{ran: []string{pull, gone}, err: "use a variable instead. To delete the Workspace and leave its empty state behind, set spec.deletionPolicy to Orphan"},
+		},
 		"Broken":  {reason: "The module is broken, and not needed.", err: errors.New("broken"), optional: true, want: outcome{ran: []string{pull, gone, gone}}},
 		"Failed":  {reason: "It is tried again.", err: errors.New("broken"), want: outcome{ran: []string{pull, gone}, err: "broken"}},
 		"NotEmpty": {
