@@ -192,6 +192,11 @@ func (w *statusWriter) Update(ctx context.Context, o client.Object, opts ...clie
 	})
 }
 
+// Patch takes over only the metadata and the claim from the response, like that of the client.
+func (w *statusWriter) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+	return write(ctx, o, func(o client.Object) error { return w.SubResourceWriter.Patch(ctx, o, p, opts...) })
+}
+
 func copyOf(o Claimable) Claimable {
 	c, _ := o.DeepCopyObject().(Claimable)
 

@@ -56,7 +56,10 @@ func TestStalled(t *testing.T) {
 	// Pausing it does not have to wait for its turn.
 	c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
 	expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
+
+	// It is tried at once when the pause ends: a person may have mended the cause.
 	c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
+	expectAnotherRun(t, i, ws, "plan")
 
 	// A request is served at once, but does not mend anything.
 	token := unique("request")

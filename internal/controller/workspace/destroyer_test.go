@@ -409,8 +409,8 @@ func TestDeleteWorkspace(t *testing.T) {
 			err:    &terraform.Error{Op: "workspace delete", Diagnostics: []terraform.Diagnostic{{Summary: "Error acquiring the state lock", Detail: "failed to write backup file: decryption failed for all provided methods"}}},
 			want:   outcome{ran: []string{pull, gone}, err: "use a variable instead. To delete the Workspace and leave its empty state behind, set spec.deletionPolicy to Orphan"},
 		},
-		"Broken":  {reason: "The module is broken, and not needed.", err: errors.New("broken"), optional: true, want: outcome{ran: []string{pull, gone, gone}}},
-		"Failed":  {reason: "It is tried again.", err: errors.New("broken"), want: outcome{ran: []string{pull, gone}, err: "broken"}},
+		"Broken": {reason: "The module is broken, and not needed.", err: errors.New("broken"), optional: true, want: outcome{ran: []string{pull, gone, gone}}},
+		"Failed": {reason: "It is tried again.", err: errors.New("broken"), want: outcome{ran: []string{pull, gone}, err: "broken"}},
 		"NotEmpty": {
 			reason: "Resources are left: the next reconcile destroys them.",
 			err:    &terraform.Error{Diagnostics: []terraform.Diagnostic{{Summary: "Workspace is not empty"}}},

@@ -53,6 +53,10 @@ func newExternal(ps *pass, cli workspaceRunner) *external {
 // observeInConnect observes the Workspace and keeps the result for Observe. After an UnpreparedError,
 // which it returns, there is nothing to disconnect.
 func (e *external) observeInConnect(ctx context.Context, ws workspace.Workspace) error {
+	if e.failure = e.endPause(ctx, ws); e.failure != nil {
+		return nil
+	}
+
 	e.observation, e.failure = e.observe(ctx, ws)
 	e.applier.plan, e.exists = e.planner.plan, e.observation.ResourceExists
 
@@ -66,7 +70,7 @@ func (e *external) observeInConnect(ctx context.Context, ws workspace.Workspace)
 // Observe returns the result of the observation that the connector has made.
 func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.ExternalObservation, error) {
 	switch {
-	case errors.Is(e.failure, errNoSlot):
+	case errors.Is(e.failure, errNoSlot), errors.Is(e.failure, errPausedAgain):
 		return managed.ExternalObservation{}, e.failure
 	case e.failure != nil:
 		return managed.ExternalObservation{}, e.failed(ws, e.failure)

@@ -258,6 +258,10 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 
 	w.connector.records.Reported(ws)
 
+	if ws.GetCondition(xpv2.TypeSynced).Reason == xpv2.ReasonReconcilePaused {
+		w.connector.records.ForgetFailures(ws)
+	}
+
 	return nil
 }
 
