@@ -210,7 +210,7 @@ func (r *Runner) Close() error {
 }
 
 // RemoveSecrets removes the plan, all secret inputs, and what an interrupted init has left, from a working
-// directory. If one cannot be removed, the others are.
+// directory, and the temporary files of its runs. If one cannot be removed, the others are.
 func RemoveSecrets(dir *workdir.Dir) error {
 	remove := func(name, what string) error {
 		return errors.Wrap(os.RemoveAll(filepath.Join(dir.Path(), name)), "cannot remove "+what)
@@ -222,6 +222,7 @@ func RemoveSecrets(dir *workdir.Dir) error {
 		remove(stateOnlyDir, "directory without module"), // Init stores the configuration of a backend in it.
 		remove(unsavedDir, "copies of a state"),
 		errors.Wrap(dir.RemoveSecrets(), "cannot remove secrets"),
+		removeTempDir(dir),
 	)
 }
 

@@ -27,7 +27,20 @@ func TestMain(m *testing.M) {
 		syscall.Exit(code) // os.Exit would wait a second for data races.
 	}
 
-	os.Exit(m.Run())
+	// The runs of tests without a Close leave directories there.
+	tmp, err := os.MkdirTemp("", "t")
+	if err != nil {
+		panic(err)
+	}
+
+	if err := os.Setenv("TMPDIR", tmp); err != nil {
+		panic(err)
+	}
+
+	code := m.Run()
+	_ = os.RemoveAll(tmp)
+
+	os.Exit(code)
 }
 
 // copyModule gets a module from a directory. The tests of module get all others, with what links

@@ -96,6 +96,8 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	},
 	// Credentials in the address of a module that the module calls.
 	{regexp.MustCompile(`://(?:[^/\s"'@]+:[^/\s"'@]+|[^/\s"'@:]{20,})@`), "://"},
+	// A plugin chooses another name each time.
+	{regexp.MustCompile(`[^\s"']*/tf-[0-9a-f]{32}/[^\s"',:;)]*`), "(temporary file)"},
 	// What is new in each answer of a cloud: with it, each try would be an Event of its own.
 	{regexp.MustCompile(`(status code: \d+), request id: [^\s,]*(?:, host id: [^\s,]*)?`), "$1"},
 	{regexp.MustCompile(`(StatusCode: \d+), RequestID: [^\s,]*(?:, HostID: [^\s,]*)?`), "$1"},

@@ -336,6 +336,10 @@ func TestAdvice(t *testing.T) {
 			cli:  `Could not download module "x" from "git::ssh://git@example.org/a.git?ref=v1&sshkey=LS0tLS1C": error downloading 'ssh://git@example.org/a.git?sshkey=LS0tLS1C'`,
 			here: `Could not download module "x" from "git::ssh://git@example.org/a.git?ref=v1&sshkey=redacted": error downloading 'ssh://git@example.org/a.git?sshkey=redacted'`,
 		},
+		"TemporaryFile": {
+			cli:  `error when creating "/tmp/tf-0946c50d5a6b4806b3774fe12108adac/3504409961kubectl_manifest.yaml": ConfigMap "big" is invalid`,
+			here: `error when creating "(temporary file)": ConfigMap "big" is invalid`,
+		},
 		"LinkInSentence": {
 			cli:  "Could not download module \"x\" from (https://h.example.org/a?sig=b). Then",
 			here: "Could not download module \"x\" from (https://h.example.org/a?sig=redacted). Then",
