@@ -229,6 +229,24 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 // ErrWouldImport is the refusal to destroy something that was never in the state.
 var ErrWouldImport = errors.New("cannot destroy: the module has an import block for what is not in the state, so that a destroy would import it and destroy it, too")
 
+// CheckDestroy returns an error if a destroy would destroy what the module says is to be kept: the CLIs do not heed removed blocks that
+// no apply has made. It also returns the errors of CheckUnread.
+func (r *Runner) CheckDestroy(s *terraform.State) error {
+	if err := r.CheckUnread(s); err != nil {
+		return err
+	}
+
+	declared, _ := r.declared() // If it cannot be read, the CLI says so.
+
+	for _, from := range declared.Removed {
+		if address := s.Find(from); from != "" && address != "" {
+			return errors.Errorf("the module has a removed block for %s, which is still in the state, and a destroy does not heed it. Nothing was destroyed. To destroy it, remove the block. To keep it, remove it from the state", address)
+		}
+	}
+
+	return nil
+}
+
 // checkImports returns ErrWouldImport if a destroy would first make the imports that no apply has made. Both CLIs do
 // so before version 1.9.
 func (r *Runner) checkImports(ctx context.Context) error {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -42,8 +41,8 @@ func (r *Runner) unread() terraform.Warnings {
 // protects it.
 func (r *Runner) CheckUnread(s *terraform.State) error {
 	for _, f := range r.unreadFiles() {
-		for _, address := range s.Addresses {
-			if slices.ContainsFunc(f.declares, func(d string) bool { return address == d || strings.HasPrefix(address, d+".") }) {
+		for _, declared := range f.declares {
+			if address := s.Find(declared); address != "" {
 				return errors.Errorf("%s declares %s, and %s does not read it, so that it would destroy that. Nothing was changed. To keep it, %s", f.name, address, r.CLI, readIt)
 			}
 		}

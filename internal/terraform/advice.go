@@ -52,6 +52,10 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`you can add the CLI flag ("-suppress-forget-errors")`), "add $1 to spec.forProvider.destroyArgs"},
 	{regexp.MustCompile(` ?Please ensure that your \S+ state exists and that you've configured it properly\. You can use the "-state" flag to point \S+ at another state file\.(?: (Cause:))?`), "$1"},
 	{regexp.MustCompile(`use the -target (?:planning )?(?:option|argument)`), "use the option -target in spec.forProvider.planArgs and applyArgs"},
+	{
+		regexp.MustCompile(`either remove your (-\w+)=\.\.\. options altogether or add the following additional (?:target|exclude) options: (.*?) Note that`),
+		"either remove $1 from spec.forProvider.planArgs and applyArgs, or add to both, without the quotes: $2 Note that",
+	},
 	{regexp.MustCompile(`use the planning option (-exclude=)`), "use in spec.forProvider.planArgs and applyArgs the option $1"},
 	// A warning is short, and its advice comes last.
 	{regexp.MustCompile(`so some changes requested in the configuration may have been ignored and the output values may not be fully updated`), "so it may leave out changes"},

@@ -336,6 +336,10 @@ func TestAdvice(t *testing.T) {
 			cli:  `Could not download module "x" from "git::ssh://git@example.org/a.git?ref=v1&sshkey=LS0tLS1C": error downloading 'ssh://git@example.org/a.git?sshkey=LS0tLS1C'`,
 			here: `Could not download module "x" from "git::ssh://git@example.org/a.git?ref=v1&sshkey=redacted": error downloading 'ssh://git@example.org/a.git?sshkey=redacted'`,
 		},
+		"MovedTarget": {
+			cli:  `but your -target=... options do not fully cover all of those resource instances. To create a valid plan, either remove your -target=... options altogether or add the following additional target options: -target="terraform_data.a" Note that adding these options may include further changes.`,
+			here: `but your -target=... options do not fully cover all of those resource instances. To create a valid plan, either remove -target from spec.forProvider.planArgs and applyArgs, or add to both, without the quotes: -target="terraform_data.a" Note that adding these options may include further changes.`,
+		},
 		"TemporaryFile": {
 			cli:  `error when creating "/tmp/tf-0946c50d5a6b4806b3774fe12108adac/3504409961kubectl_manifest.yaml": ConfigMap "big" is invalid`,
 			here: `error when creating "(temporary file)": ConfigMap "big" is invalid`,

@@ -98,14 +98,14 @@ func (e *Error) Error() string {
 
 	late := errors.Is(e.interrupted, context.DeadlineExceeded)
 	if late {
-		text += ", because its time was up"
+		text += ", because its time was up (--timeout)"
 	}
 
 	switch {
 	case e.said != "":
 		text += ": " + e.said
 	case late && !e.began && (e.Op == opInit || e.Op == opPlan):
-		text += " (--timeout), and the CLI said nothing: the backend, or another server that the run needs, may not answer"
+		text += ", and the CLI said nothing: the backend, or another server that the run needs, may not answer"
 	}
 
 	return Truncate(text, maxMessage)

@@ -124,6 +124,19 @@ func ParseState(raw []byte) (*State, error) {
 	return s, nil
 }
 
+// Find returns the address of a managed resource that is at the supplied address, or in the module there. It is empty if there is
+// none. Keys of instances do not count.
+func (s *State) Find(address string) string {
+	address = instanceKey.ReplaceAllString(address, "")
+
+	i := slices.IndexFunc(s.Addresses, func(a string) bool { return a == address || strings.HasPrefix(a, address+".") })
+	if i < 0 {
+		return ""
+	}
+
+	return s.Addresses[i]
+}
+
 // Empty reports whether the state is nil, or has neither resources nor outputs.
 func (s *State) Empty() bool {
 	return s == nil || (s.Resources == 0 && len(s.Outputs) == 0)

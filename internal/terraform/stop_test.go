@@ -32,7 +32,7 @@ func TestInterrupt(t *testing.T) {
 		want   string
 	}{
 		"Canceled": {reason: "cancellation interrupts", err: context.Canceled, want: "interrupted: operation canceled"},
-		"Deadline": {reason: "so does a deadline", err: context.DeadlineExceeded, want: "interrupted, because its time was up: operation canceled"},
+		"Deadline": {reason: "so does a deadline", err: context.DeadlineExceeded, want: "interrupted, because its time was up (--timeout): operation canceled"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

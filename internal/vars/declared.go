@@ -32,6 +32,9 @@ type Declarations struct {
 	// Imports are the addresses that the import blocks of the module import to, in the form of `state list`. An
 	// address that depends on for_each is empty.
 	Imports []string
+
+	// Removed are the addresses in the removed blocks of the module that do not destroy: an apply forgets what they name.
+	Removed []string
 }
 
 // Declared returns the variables that the root module in dir declares for the CLI. Files that cannot be read
@@ -55,7 +58,7 @@ func Declared(dir fs.FS, cli *terraform.CLI) (Declarations, error) {
 	}
 
 	for i, file := range slices.Concat(files, overrides) {
-		for name, typ := range d.read(dir, file) {
+		for name, typ := range d.read(dir, file, cli) {
 			// An override without a type keeps the type of the variable.
 			if typ != nil || i < len(files) {
 				d.expressions[name] = takesExpression(typ)
@@ -79,7 +82,7 @@ func (d *Declarations) names() string {
 }
 
 // read returns the types of the variables that one file declares, or nil for no type.
-func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
+func (d *Declarations) read(dir fs.FS, name string, cli *terraform.CLI) map[string]*hcl.Attribute {
 	src, err := fs.ReadFile(dir, name)
 
 	f, ok := terraform.ParseFile(src, name)
@@ -92,6 +95,7 @@ func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 	root, _, diags := f.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "variable", LabelNames: []string{"name"}},
 		{Type: "import"},
+		{Type: "removed"},
 	}})
 	if diags.HasErrors() {
 		d.complete = false
@@ -101,7 +105,15 @@ func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 
 	for _, b := range root.Blocks {
 		if b.Type == "import" {
-			d.Imports = append(d.Imports, importTarget(b.Body))
+			d.Imports = append(d.Imports, addressIn(b.Body, "to"))
+
+			continue
+		}
+
+		if b.Type == "removed" {
+			if !destroys(b.Body, cli.Product) {
+				d.Removed = append(d.Removed, addressIn(b.Body, "from"))
+			}
 
 			continue
 		}
@@ -115,20 +127,41 @@ func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 
 		types[b.Labels[0]] = variable.Attributes["type"]
 
-		if a, ok := variable.Attributes["ephemeral"]; ok {
-			v, _ := a.Expr.Value(nil)
-			v, err := convert.Convert(v, cty.Bool)
-			d.Ephemeral = d.Ephemeral || err == nil && v.RawEquals(cty.True)
-		}
+		d.Ephemeral = d.Ephemeral || isTrue(variable.Attributes["ephemeral"])
 	}
 
 	return types
 }
 
-// importTarget returns the address in an import block, or an empty text if only a run knows it.
-func importTarget(block hcl.Body) string {
-	content, _, _ := block.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "to"}}})
-	if to, ok := content.Attributes["to"]; ok {
+// destroys says whether a removed block destroys what it names. By default only Terraform does.
+func destroys(block hcl.Body, product terraform.Product) bool {
+	content, _, _ := block.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "lifecycle"}}})
+
+	for _, b := range content.Blocks {
+		lifecycle, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "destroy"}}})
+		if a := lifecycle.Attributes["destroy"]; a != nil {
+			return isTrue(a)
+		}
+	}
+
+	return product == terraform.Terraform
+}
+
+func isTrue(a *hcl.Attribute) bool {
+	if a == nil {
+		return false
+	}
+
+	v, _ := a.Expr.Value(nil)
+	v, err := convert.Convert(v, cty.Bool)
+
+	return err == nil && v.RawEquals(cty.True)
+}
+
+// addressIn returns the address in an attribute of an import or a removed block, or an empty text if only a run knows it.
+func addressIn(block hcl.Body, attribute string) string {
+	content, _, _ := block.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: attribute}}})
+	if to, ok := content.Attributes[attribute]; ok {
 		address, _ := hcl.AbsTraversalForExpr(to.Expr) // Nil if it is not one.
 
 		return string(hclwrite.TokensForTraversal(address).Bytes())

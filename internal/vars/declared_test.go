@@ -127,6 +127,19 @@ func TestDeclared(t *testing.T) {
 			},
 			want: Declarations{expressions: map[string]bool{"a": true}, complete: true},
 		},
+		"Removed": {
+			reason: "An apply forgets what they name.",
+			module: map[string]string{
+				"a.tf":      "removed {\n  from = t.n\n}\nremoved {\n  from = module.m.t.n\n  lifecycle {\n    destroy = false\n  }\n}\nremoved {\n  from = t.gone\n  lifecycle {\n    destroy = true\n  }\n}\n",
+				"b.tf.json": `{"removed": {"from": "t.j", "lifecycle": {"destroy": false}}}`,
+			},
+			want: Declarations{expressions: map[string]bool{}, complete: true, Removed: []string{"t.n", "module.m.t.n", "t.j"}},
+		},
+		"RemovedByTerraform": {
+			reason: "Terraform destroys it by default.", cli: productOf("terraform"),
+			module: map[string]string{"a.tf": "removed {\n  from = t.n\n}\nremoved {\n  from = t.kept\n  lifecycle {\n    destroy = false\n  }\n}\n"},
+			want:   Declarations{expressions: map[string]bool{}, complete: true, Removed: []string{"t.kept"}},
+		},
 		"TerraformReads": {
 			reason: "Terraform does not read *.tofu.", cli: productOf("terraform"),
 			module: map[string]string{

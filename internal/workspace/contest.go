@@ -52,6 +52,9 @@ type contestant struct {
 	creates bool
 
 	description string
+
+	// elsewhere says that its state has another name.
+	elsewhere bool
 }
 
 // NewContest returns a Contest of the supplied Workspace for the state with the supplied lineage,
@@ -103,7 +106,7 @@ func (c *Contest) Add(ws Workspace, description string) {
 		return
 	}
 
-	other.description = description
+	other.description, other.elsewhere = description, TerraformWorkspace(ws) != c.name
 
 	if c.first == nil || other.ownerBefore(*c.first) {
 		c.first = &other
@@ -151,6 +154,9 @@ func (c *Contest) Owner() (description string, certain bool) {
 
 // OwnerGoes says whether the Workspace that Owner describes is being deleted.
 func (c *Contest) OwnerGoes() bool { return c.first != nil && c.first.deleted }
+
+// OwnerElsewhere says whether the Workspace that Owner describes has a state of another name, so that this one is a copy of it.
+func (c *Contest) OwnerElsewhere() bool { return c.first != nil && c.first.elsewhere }
 
 // Undecided describes another Workspace if the resources in the state may be of the one or of the
 // other: both have begun to create theirs when the state was empty, and neither has recorded the end.

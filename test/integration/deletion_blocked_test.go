@@ -16,6 +16,8 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
@@ -169,6 +171,31 @@ resource "terraform_data" "x" { input = data.terraform_remote_state.other.output
 			expectGone(t, c, ws)
 		})
 	})
+}
+
+// TestRemovedAtDeletion deletes a Workspace before the removed block in its module was applied. A destroy does not heed the block.
+func TestRemovedAtDeletion(t *testing.T) {
+	t.Parallel()
+
+	c, ns, shard, _ := useOpenTofu(t)
+	e := newEvidence(t)
+
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, unique("removed")))), withEvidence(t, "evidence.tf", e))
+	expectReady(t, c, ws)
+
+	c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
+	expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
+	c.changeModule(t, ws, "variable \"dir\" {\n  type = string\n}\nremoved {\n  from = terraform_data.evidence\n  lifecycle {\n    destroy = false\n  }\n}\n")
+	c.remove(t, ws)
+	c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
+
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "the module has a removed block for terraform_data.evidence, which is still in the state", "If that cannot be mended: ")
+	expectDone(t, e, "created")
+
+	// The way that the message names.
+	c.changeModule(t, ws, moduleFile(t, "evidence.tf"))
+	expectGone(t, c, ws)
+	expectDone(t, e, "created", "destroyed")
 }
 
 // TestForgottenAtDeletion deletes a Workspace whose module keeps a resource, which only OpenTofu knows.

@@ -20,13 +20,12 @@ func TestTemporaryFiles(t *testing.T) {
 	c := shared.sharded.started(t)
 	e, ns, shard := newEvidence(t), c.namespace(t), unique("shard")
 
-	// Below the directory of a test it would be too long.
-	tmp, err := os.MkdirTemp("", "t")
+	tmp, err := os.MkdirTemp("", "t") //nolint:usetesting // Below the directory of a test it would be too long.
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { os.RemoveAll(tmp) }) //nolint:errcheck // It is a directory for temporary files.
+	t.Cleanup(func() { os.RemoveAll(tmp) })
 
 	startInstance(t, c, withShard(shard), withEnv("TMPDIR", tmp))
 

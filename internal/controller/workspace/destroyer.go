@@ -45,7 +45,7 @@ type destroyCLI interface {
 	progressCLI
 
 	Prepare(ctx context.Context) error
-	CheckUnread(s *terraform.State) error
+	CheckDestroy(s *terraform.State) error
 	Destroy(ctx context.Context, again func() error, progress func(terraform.Progress)) (int, error)
 	DeleteWorkspace(ctx context.Context) error
 }
@@ -162,12 +162,12 @@ func (d *destroyer) destroy(ctx context.Context, ws workspace.Workspace) (mine b
 	}
 }
 
-// stateToDestroy returns the current state. If it can be read only without the module, or the CLI does not read a part of the
-// module that has declared resources in it, broken is the error with the module.
+// stateToDestroy returns the current state. If it can be read only without the module, or a destroy would destroy what the
+// module keeps, broken is the error with the module.
 func (d *destroyer) stateToDestroy(ctx context.Context, ws workspace.Workspace) (state *terraform.State, broken, err error) {
 	state, err = d.currentState(ctx, ws)
 	if err == nil {
-		return state, d.cli.CheckUnread(state), nil
+		return state, d.cli.CheckDestroy(state), nil
 	}
 
 	if !mayBeBroken(err) {

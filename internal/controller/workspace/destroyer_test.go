@@ -498,7 +498,7 @@ func TestWithWayOut(t *testing.T) {
 		},
 		"ValueGone": {
 			reason: "The destroy needs no value.", ws: with(), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "Unsupported attribute"}}},
-			want: `destroy ended with ; the module refers to a value that is gone. To destroy without a look at it, add "-refresh=false" to spec.forProvider.destroyArgs`,
+			want: `destroy ended with . The module refers to a value that is gone. To destroy without a look at it, add "-refresh=false" to spec.forProvider.destroyArgs`,
 		},
 		"OtherBackend": {
 			reason: "The old backend may be gone.", ws: with(), err: &terraform.Error{Op: "init", Diagnostics: []terraform.Diagnostic{{Summary: "Backend configuration changed"}}},

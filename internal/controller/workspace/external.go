@@ -53,12 +53,10 @@ func newExternal(ps *pass, cli workspaceRunner) *external {
 // observeInConnect observes the Workspace and keeps the result for Observe. After an UnpreparedError,
 // which it returns, there is nothing to disconnect.
 func (e *external) observeInConnect(ctx context.Context, ws workspace.Workspace) error {
-	if e.failure = e.endPause(ctx, ws); e.failure != nil {
-		return nil
+	if e.failure = e.endPause(ctx, ws); e.failure == nil {
+		e.observation, e.failure = e.observe(ctx, ws)
+		e.applier.plan, e.exists = e.planner.plan, e.observation.ResourceExists
 	}
-
-	e.observation, e.failure = e.observe(ctx, ws)
-	e.applier.plan, e.exists = e.planner.plan, e.observation.ResourceExists
 
 	if !errors.As(e.failure, &runner.UnpreparedError{}) {
 		return nil

@@ -182,7 +182,12 @@ func (lk *locker) unlock(ctx context.Context, ws workspace.Workspace, l terrafor
 		err = errors.Join(err, kubeErr)
 	}
 
-	return errors.Wrapf(err, "the CLI cannot remove the lock with the ID %s. With the kubernetes backend, remove that holder from its Lease with kubectl", l.ID)
+	remedy := "It is tried again. If it stays, remove the lock where the state is stored"
+	if b.Suffix != "" {
+		remedy = "Remove that holder from its Lease with kubectl"
+	}
+
+	return errors.Wrapf(err, "the CLI cannot remove the lock with the ID %s. %s", l.ID, remedy)
 }
 
 // mayBeLocked says whether a dead process may have left a lock on the state of a Workspace. The

@@ -37,7 +37,7 @@ func (g *stateGuard) lostState(ws workspace.Workspace, found *terraform.State) e
 		}
 
 		f.OtherDisk = !here
-		where = " The module has no backend, or a local one: its state was on the disk of the instance that served the Workspace before, in the workspace_dir of the backend, or below the spec.forProvider.entrypoint of that time."
+		where = " The module has no backend now, or a local one. If it had another one before, restore that, and the state is there. Otherwise its state was on the disk of the instance that served the Workspace before, in the workspace_dir of the backend, or below the spec.forProvider.entrypoint of that time."
 	}
 
 	if place.HTTP && found.Lineage == "" {

@@ -58,7 +58,7 @@ func TestLostState(t *testing.T) {
 			reason: "Without a backend, the message says where the state was.",
 			onDisk: true,
 			had:    commonv1beta1.StateSummary{Lineage: "l", Resources: 1},
-			want:   []string{"no backend, or a local one", "on the disk", "workspace_dir"},
+			want:   []string{"no backend now, or a local one", "on the disk", "workspace_dir"},
 		},
 		"UnknownLineage": {
 			reason: "A state that was never observed can be accepted, too.",

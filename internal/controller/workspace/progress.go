@@ -39,6 +39,9 @@ type progress struct {
 	done  map[string]int // The number of finished steps, by action.
 	last  []string       // Those steps, in their order, up to maxSteps.
 
+	// tainted are the resources that were created, and whose provisioner failed. The next apply replaces them.
+	tainted []string
+
 	// running are the resources that were begun and are not done, oldest first.
 	running []terraform.Progress
 }
@@ -62,7 +65,7 @@ const maxBackground = 3
 // one of the managed reconciler for this step. A run that failed in the middle has one of its own: neither the
 // plan nor the error says what it has done.
 func (ps *pass) withProgress(ws workspace.Workspace, cli progressCLI, p *progress, run func(report func(terraform.Progress)) error) (done string, err error) {
-	p.start, p.done, p.last, p.running = time.Now(), map[string]int{}, nil, nil
+	p.start, p.done, p.last, p.tainted, p.running = time.Now(), map[string]int{}, nil, nil, nil
 
 	due, ended := time.NewTicker(progressInterval), make(chan struct{})
 	// The run may write to the object.
@@ -86,12 +89,12 @@ func (ps *pass) withProgress(ws workspace.Workspace, cli progressCLI, p *progres
 	close(ended)
 	events.Wait()
 
-	if err == nil || len(p.done) > 0 {
+	if err == nil || len(p.done)+len(p.tainted) > 0 {
 		done = p.result(err)
 		ps.logFor(ws).Info(done)
 	}
 
-	if err != nil && len(p.done) > 0 {
+	if err != nil && len(p.done)+len(p.tainted) > 0 {
 		ps.recorder.Event(ws, event.Warning(reasonApplied, errors.New(done)))
 	}
 
@@ -108,6 +111,11 @@ func (p *progress) report(e terraform.Progress) {
 		p.running = append(p.running, e)
 	case "apply_complete", "apply_errored":
 		p.running = slices.DeleteFunc(p.running, func(r terraform.Progress) bool { return r.Address == e.Address })
+	}
+
+	creates := func(r terraform.Progress) bool { return r.Address == e.Address && r.Action == "create" }
+	if e.Event == "provision_errored" && slices.ContainsFunc(p.running, creates) {
+		p.tainted = append(p.tainted, e.Address)
 	}
 
 	// A data source that was read is nothing that was done.
@@ -164,6 +172,11 @@ func (p *progress) result(err error) string {
 	switch {
 	case err != nil:
 		// Without its duration, so that Events of equal attempts are one.
+		if len(p.tainted) > 0 {
+			made := slices.Compact(slices.Sorted(slices.Values(p.tainted)))
+			text += "; created, but a provisioner failed, so that the next apply replaces it: " + strings.Join(made[:min(len(made), maxSteps)], ", ")
+		}
+
 		return fmt.Sprintf("Failed: %s%s", text, p.steps())
 	case p.destroys:
 		return fmt.Sprintf("Destroyed in %s: %d destroyed%s", took, p.done["delete"], p.steps())

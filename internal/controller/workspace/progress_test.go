@@ -78,6 +78,13 @@ func TestProgress(t *testing.T) {
 			want:   []string{"ApplyProgress: Applying for 30 s: 0 of 3 done; creating a.b", "ApplyProgress: Applying for 1m0s: 0 of 3 done; creating a.b"},
 			result: "Applied in 1m1s: 0 added, 0 changed, 0 destroyed",
 		},
+		"Tainted": {
+			reason: "A resource exists whose provisioner failed.",
+			steps:  []step{say("apply_start", "a.b", 0), say("provision_errored", "a.b", 0), say("apply_errored", "a.b", time.Second)},
+			err:    errors.New("failed"),
+			want:   []string{"AppliedChanges: Failed: 0 added, 0 changed, 0 destroyed; created, but a provisioner failed, so that the next apply replaces it: a.b"},
+			result: "Failed: 0 added, 0 changed, 0 destroyed; created, but a provisioner failed, so that the next apply replaces it: a.b",
+		},
 		"HalfWay": {
 			reason: "What a failed run has done is told.",
 			steps:  []step{say("apply_start", "a.b", 0), say("apply_complete", "a.b", 1250*time.Millisecond), say("apply_start", "c.d", 0), say("apply_errored", "c.d", 0)},

@@ -241,6 +241,8 @@ func (r *fakeRunner) IsModuleEmpty(alone bool) (bool, error) {
 
 func (r *fakeRunner) CheckUnread(*terraform.State) error { return r.unread }
 
+func (r *fakeRunner) CheckDestroy(*terraform.State) error { return r.unread }
+
 func (r *fakeRunner) CLIVersion() string { return "OpenTofu 1.2.3" }
 
 func (r *fakeRunner) ReadPlan(context.Context, *terraform.Plan) (*terraform.Reading, error) {

@@ -50,6 +50,9 @@ type foreignStateError struct {
 	// certain says that the status of the owner names the state, and goes that the owner is being deleted, and the
 	// Workspace is not.
 	certain, goes bool
+
+	// copied says that the owner has a state of another name, with the same lineage.
+	copied bool
 }
 
 func (e foreignStateError) Error() string {
@@ -60,6 +63,10 @@ func (e foreignStateError) Error() string {
 
 	if e.goes {
 		return fmt.Sprintf("the state of Terraform workspace %q %s %s, which %s the same backend and is being deleted: this Workspace goes on when that one is gone", e.name, belongs, e.owner, uses)
+	}
+
+	if e.copied {
+		remedy += "if this state is a copy, and both are to stay, set \"lineage\" in it to a new UUID, raise its \"serial\", and put it back; or "
 	}
 
 	return fmt.Sprintf("the state of Terraform workspace %q %s %s, which %s the same backend: %sset another annotation %s, or use another backend, which creates the infrastructure once more. To take over what exists, delete that Workspace so that its infrastructure stays (policies without Delete)",
@@ -216,7 +223,7 @@ func (g *stateGuard) contest(ctx context.Context, ws workspace.Workspace, lineag
 	}
 
 	if owner, certain := contest.Owner(); owner != "" {
-		return contest, foreignStateError{name: workspace.TerraformWorkspace(ws), owner: owner, certain: certain, goes: contest.OwnerGoes() && !meta.WasDeleted(ws)}
+		return contest, foreignStateError{name: workspace.TerraformWorkspace(ws), owner: owner, certain: certain, goes: contest.OwnerGoes() && !meta.WasDeleted(ws), copied: contest.OwnerElsewhere()}
 	}
 
 	return contest, nil

@@ -323,6 +323,7 @@ func TestForeignState(t *testing.T) {
 	}{
 		"Certain": {err: foreignStateError{certain: true}, want: "set another annotation"},
 		"Maybe":   {err: foreignStateError{}, want: "wait until that one was planned again"},
+		"Copied":  {err: foreignStateError{certain: true, copied: true}, want: "set \"lineage\" in it to a new UUID"},
 		"Goes":    {err: foreignStateError{certain: true, goes: true}, want: "this Workspace goes on when that one is gone"},
 	}
 	for name, tc := range cases {

@@ -32,11 +32,11 @@ func (d *destroyer) withWayOut(ws workspace.Workspace, err error) error {
 	}
 
 	if terraform.MissesValue(err) {
-		return errors.Errorf("%w; the module refers to a value that is gone. To destroy without a look at it, add \"-refresh=false\" to spec.forProvider.destroyArgs", err)
+		return errors.Errorf("%w%s The module refers to a value that is gone. To destroy without a look at it, add \"-refresh=false\" to spec.forProvider.destroyArgs", err, stop(err))
 	}
 
 	if terraform.CannotRefresh(err) {
-		return errors.Errorf("%w; if what it reads is gone, or not known: to destroy without a look at it, add \"-refresh=false\" to spec.forProvider.destroyArgs", err)
+		return errors.Errorf("%w%s If what it reads is gone, or not known: to destroy without a look at it, add \"-refresh=false\" to spec.forProvider.destroyArgs", err, stop(err))
 	}
 
 	if d.module.Incomplete() == nil || !errors.Is(err, d.module.Incomplete()) {
@@ -62,12 +62,16 @@ func orLeaveBehind(ws workspace.Workspace, err error) error {
 		return err
 	}
 
-	stop := "."
-	if strings.HasSuffix(err.Error(), stop) {
-		stop = ""
+	return errors.Errorf("%w%s If that cannot be mended: to delete the Workspace and leave the infrastructure and its state behind, %s", err, stop(err), howToOrphan(ws))
+}
+
+// stop returns the end of the sentence of an error, unless the error has it.
+func stop(err error) string {
+	if strings.HasSuffix(err.Error(), ".") {
+		return ""
 	}
 
-	return errors.Errorf("%w%s If that cannot be mended: to delete the Workspace and leave the infrastructure and its state behind, %s", err, stop, howToOrphan(ws))
+	return "."
 }
 
 // howToOrphan says how a person can delete a Workspace and keep its infrastructure.
