@@ -88,11 +88,7 @@ func (r *Runner) write(ctx context.Context) error {
 		return err
 	}
 
-	if err := r.makeTempDir(); err != nil {
-		return err
-	}
-
-	env, err := r.withGitCredentials(r.env(path), path)
+	env, err := r.withGitCredentials(r.withTempDir(r.env(path)), path)
 	if err != nil {
 		return err
 	}
@@ -214,10 +210,6 @@ func (r *Runner) readModule(read func(dir fs.FS) error) error {
 // env returns the environment of the runs. Variables of the Workspace take precedence.
 func (r *Runner) env(path string) []string {
 	base := slices.Clone(r.Environ)
-	if dir, ok := tempDir(r.Dir); ok {
-		base = append(base, "TMPDIR="+dir)
-	}
-
 	if _, ok := r.Inputs.config[cliConfigFile]; ok {
 		base = append(base, "TF_CLI_CONFIG_FILE="+filepath.Join(path, cliConfigFile))
 	}

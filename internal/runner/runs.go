@@ -230,7 +230,7 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 var ErrWouldImport = errors.New("cannot destroy: the module has an import block for what is not in the state, so that a destroy would import it and destroy it, too")
 
 // CheckDestroy returns an error if a destroy would destroy what the module says is to be kept: the CLIs do not heed removed blocks that
-// no apply has made. It also returns the errors of CheckUnread.
+// no apply has made. Those of called modules are not read. It also returns the errors of CheckUnread.
 func (r *Runner) CheckDestroy(s *terraform.State) error {
 	if err := r.CheckUnread(s); err != nil {
 		return err

@@ -5,14 +5,18 @@
 package runner
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
+
+const tempVariable = "TMPDIR"
 
 // maxTempDir is the length of the longest directory for temporary files in which each run has one of its own: plugins make sockets there,
 // and the path of a socket has at most 107 bytes.
@@ -26,17 +30,19 @@ func tempDir(dir *workdir.Dir) (path string, ok bool) {
 	return filepath.Join(parent, "tf-"+strings.ReplaceAll(filepath.Base(dir.Path()), "-", "")), len(parent) <= maxTempDir
 }
 
-func (r *Runner) makeTempDir() error {
+// withTempDir makes that directory, and returns the environment with it. A Workspace may have one of its own. Without one, as with a
+// file system that is full, the runs use the one of this process.
+func (r *Runner) withTempDir(env []string) []string {
 	path, ok := tempDir(r.Dir)
-	if !ok {
-		return nil
+	if _, own := environ.Lookup(r.Inputs.env, tempVariable); own || !ok {
+		return env
 	}
 
 	if err := os.Mkdir(path, 0o700); err != nil && !os.IsExist(err) {
-		return errors.Wrap(err, "cannot make directory for temporary files")
+		return env
 	}
 
-	return nil
+	return append(environ.Without(env, tempVariable), tempVariable+"="+path)
 }
 
 func removeTempDir(dir *workdir.Dir) error {
@@ -45,5 +51,28 @@ func removeTempDir(dir *workdir.Dir) error {
 		return nil
 	}
 
-	return errors.Wrap(os.RemoveAll(path), "cannot remove temporary files")
+	if err := os.RemoveAll(path); err != nil {
+		makeWritable(path)
+
+		return errors.Wrap(os.RemoveAll(path), "cannot remove temporary files")
+	}
+
+	return nil
+}
+
+// makeWritable makes all directories below path accessible: some programs make read-only ones.
+func makeWritable(path string) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return
+	}
+	defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+	_ = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			_ = root.Chmod(name, 0o700) // The error of the removal says more.
+		}
+
+		return nil
+	})
 }

@@ -145,7 +145,7 @@ func adviseUnexpected(text, context string) string {
 	around, _, _ := strings.Cut(context, " ")
 
 	switch around + "." + m[2] {
-	case ".removed", ".ephemeral", "terraform.encryption", "variable.ephemeral", "variable.deprecated", "output.ephemeral", "output.deprecated", "provider.for_each":
+	case ".removed", ".ephemeral", "terraform.encryption", "variable.ephemeral", "variable.deprecated", "output.ephemeral", "output.deprecated", "provider.for_each", "removed.destroy":
 		return m[1] + ": other versions or products have it, and spec.forProvider.cli chooses one"
 	case ".credentials", ".credentials_helper", ".provider_installation":
 		return m[1] + ": put it into a file .terraformrc in spec.credentials of the ProviderConfig"

@@ -411,6 +411,7 @@ func TestAdviseUnexpected(t *testing.T) {
 		"DeprecatedVariable":     {text: argument, name: "deprecated", context: `variable "v"`, want: cli},
 		"DeprecatedOutput":       {text: argument, name: "deprecated", context: `output "o"`, want: cli},
 		"Providers":              {text: argument, name: "for_each", context: `provider "p"`, want: cli},
+		"RemovedDestroy":         {text: argument, name: "destroy", context: "removed", want: cli},
 		"OfModule":               {text: argument, name: "deprecated", context: `module "m"`, want: none},
 	}
 	for name, tc := range cases {

@@ -135,6 +135,11 @@ func (d *destroyer) destroy(ctx context.Context, ws workspace.Workspace) (mine b
 		return mine, err
 	}
 
+	// A person would approve what is refused.
+	if broken != nil && state.Resources > 0 {
+		return false, brokenModuleError{broken}
+	}
+
 	approval := d.deletionApproval(ws, state)
 	if approval.waits != nil {
 		d.waitForDeletion(ws, state, approval)
@@ -155,8 +160,6 @@ func (d *destroyer) destroy(ctx context.Context, ws workspace.Workspace) (mine b
 		}
 
 		return true, d.forgetState(ctx, ws)
-	case broken != nil:
-		return false, brokenModuleError{broken}
 	default:
 		return true, d.destroyState(ctx, ws, state)
 	}

@@ -40,7 +40,7 @@ func (ps *pass) endPause(ctx context.Context, ws workspace.Workspace) error {
 	before, _ := ws.DeepCopyObject().(client.Object) // A Workspace is one.
 	ws.SetConditions(xpv2.Condition{
 		Type: xpv2.TypeSynced, Status: corev1.ConditionUnknown, Reason: reasonResumed, ObservedGeneration: ws.GetGeneration(), LastTransitionTime: metav1.NewTime(ps.now()),
-		Message: "The pause has ended, and the first reconcile after it is in progress",
+		Message: "The pause has ended, and the first reconcile after it is in progress, or waits for its turn",
 	})
 
 	err := ps.kube.Status().Patch(ctx, ws, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))

@@ -110,6 +110,10 @@ func (p *progress) report(e terraform.Progress) {
 		p.began = p.began || e.Action != "read"
 		p.running = append(p.running, e)
 	case "apply_complete", "apply_errored":
+		if e.Event == "apply_complete" { // Its provisioner has on_failure = continue.
+			p.tainted = slices.DeleteFunc(p.tainted, func(address string) bool { return address == e.Address })
+		}
+
 		p.running = slices.DeleteFunc(p.running, func(r terraform.Progress) bool { return r.Address == e.Address })
 	}
 

@@ -78,6 +78,13 @@ func TestProgress(t *testing.T) {
 			want:   []string{"ApplyProgress: Applying for 30 s: 0 of 3 done; creating a.b", "ApplyProgress: Applying for 1m0s: 0 of 3 done; creating a.b"},
 			result: "Applied in 1m1s: 0 added, 0 changed, 0 destroyed",
 		},
+		"Continued": {
+			reason: "The failure of a provisioner may not count.",
+			steps:  []step{say("apply_start", "a.b", 0), say("provision_errored", "a.b", 0), say("apply_complete", "a.b", time.Second)},
+			err:    errors.New("failed"),
+			want:   []string{"AppliedChanges: Failed: 1 added, 0 changed, 0 destroyed: create a.b"},
+			result: "Failed: 1 added, 0 changed, 0 destroyed: create a.b",
+		},
 		"Tainted": {
 			reason: "A resource exists whose provisioner failed.",
 			steps:  []step{say("apply_start", "a.b", 0), say("provision_errored", "a.b", 0), say("apply_errored", "a.b", time.Second)},

@@ -197,14 +197,14 @@ func (g *gitGetter) prepare(u *url.URL) (*url.URL, error) {
 func passwordFor(credentials []byte, u *url.URL) string {
 	for line := range strings.Lines(string(credentials)) {
 		rest, ok := strings.CutPrefix(strings.TrimSpace(line), u.Scheme+"://")
-		login, rest, hasLogin := strings.Cut(rest, "@")
-		name, password, hasPassword := strings.Cut(login, ":")
-
 		if end := strings.IndexAny(rest, "/?#"); end >= 0 {
 			rest = rest[:end]
 		}
 
-		if ok && hasLogin && hasPassword && rest == u.Host && unescape(name) == u.User.Username() {
+		login, host, hasLogin := strings.Cut(rest, "@")
+		name, password, hasPassword := strings.Cut(login, ":")
+
+		if ok && hasLogin && hasPassword && host == u.Host && unescape(name) == u.User.Username() {
 			return unescape(password)
 		}
 	}
