@@ -60,7 +60,7 @@ func TestTempDir(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			if err := os.Chmod(deep, 0o500); err != nil { //nolint:gosec // It is to be read-only.
+			if err := os.Chmod(deep, 0o500); err != nil {
 				t.Fatal(err)
 			}
 
