@@ -179,7 +179,7 @@ func (r *Runner) IsModuleEmpty(alone bool) (bool, error) {
 			if _, ofConfig := r.Inputs.config[name]; !ofConfig {
 				empty = empty && err == nil && terraform.IsEmptyFile(src, name)
 			} else if alone {
-				resources, calls := terraform.Declared(src, name)
+				resources, calls := terraform.DeclaredResources(src, name)
 				empty = empty && len(resources)+len(calls) == 0
 			}
 		}

@@ -113,7 +113,7 @@ func (m *moduleTree) read(key, dir, prefix string) {
 		f := unreadFile{name: path.Join(dir, name)}
 		src, _ := fs.ReadFile(m.fsys, path.Join(here, name))
 
-		resources, calls := terraform.Declared(src, name)
+		resources, calls := terraform.DeclaredResources(src, name)
 		for _, address := range resources {
 			f.declares = append(f.declares, prefix+address)
 		}
@@ -134,7 +134,7 @@ func (m *moduleTree) read(key, dir, prefix string) {
 	for _, name := range m.cli.Files(entries) {
 		src, _ := fs.ReadFile(m.fsys, path.Join(here, name))
 
-		_, calls := terraform.Declared(src, name)
+		_, calls := terraform.DeclaredResources(src, name)
 		for _, call := range calls {
 			child := strings.TrimPrefix(key+"."+call, ".")
 			// A key is longer than that of the caller, so that this ends.

@@ -110,9 +110,9 @@ func toTerraform(name string) string {
 	return name
 }
 
-// Declared returns the addresses of the resources that a file of a module declares, and the names of the modules that it calls. It
+// DeclaredResources returns the addresses of the resources that a file of a module declares, and the names of the modules that it calls. It
 // has none if it cannot be parsed.
-func Declared(src []byte, name string) (resources, calls []string) {
+func DeclaredResources(src []byte, name string) (resources, calls []string) {
 	f, ok := ParseFile(src, name)
 	if !ok {
 		return nil, nil
