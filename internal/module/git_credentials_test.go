@@ -60,10 +60,10 @@ func TestGitCredentials(t *testing.T) {
 			creds:  "http://me:wr0ng-s3cr3t@" + s.host(),
 		},
 		"User": {
-			reason: "A user in the address selects an entry.",
+			reason: "A user in the address selects an entry, which may be escaped.",
 			login:  "me@",
 			repo:   "private",
-			creds:  "http://other:wr0ng-s3cr3t@" + s.host() + "\nhttp://me:s3cr3t-p4ss@" + s.host() + "\n",
+			creds:  "http://other:wr0ng-s3cr3t@" + s.host() + "\nhttp://me:s3cr3t%2Dp4ss@" + s.host() + "\n",
 		},
 		"UserWithoutPassword": {
 			reason: "Git does not use an entry without a password, and takes what is no escape for text.",

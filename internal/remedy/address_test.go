@@ -56,6 +56,16 @@ func TestAddress(t *testing.T) {
 	}
 }
 
+// TestAddresses ensures that the sentence around an address stays.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+
+	const in, want = "cannot get https://u:p@example.org/a?token=x: see (https://example.org/b?key=y).", "cannot get https://example.org/a?token=redacted: see (https://example.org/b?key=redacted)."
+	if got := Addresses(in); got != want {
+		t.Errorf("want %q, got %q", want, got)
+	}
+}
+
 // FuzzAddress builds addresses from parts, and checks that the secret parts are removed.
 func FuzzAddress(f *testing.F) {
 	for _, seed := range [][5]string{

@@ -34,8 +34,12 @@ func TestTempDir(t *testing.T) {
 			p.answerPlanned(t)
 
 			r := p.stubbed(t, firstUID, tc.change...)
-			if err := callPlan(t.Context(), r); err != nil {
-				t.Fatal(err)
+
+			// The second run finds the directory.
+			for range 2 {
+				if err := callPlan(t.Context(), r); err != nil {
+					t.Fatal(err)
+				}
 			}
 
 			dir, _ := environ.Lookup(r.run.Env, "TMPDIR")
@@ -49,6 +53,10 @@ func TestTempDir(t *testing.T) {
 
 			if tc.own {
 				return
+			}
+
+			if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+				t.Errorf("want a directory for one user, got %v, %v", info, err)
 			}
 
 			deep := filepath.Join(dir, "a")
@@ -72,5 +80,22 @@ func TestTempDir(t *testing.T) {
 				t.Errorf("want the directory to be removed, got %v", err)
 			}
 		})
+	}
+}
+
+// TestLongTempDir ensures that runs share a directory whose path leaves no room for sockets.
+func TestLongTempDir(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "a-directory-with-a-long-name"))
+
+	p := newPlace(t)
+	p.answerPlanned(t)
+
+	r := p.stubbed(t, firstUID)
+	if err := callPlan(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+
+	if dir, ok := environ.Lookup(r.run.Env, "TMPDIR"); ok {
+		t.Errorf("want none, got %q", dir)
 	}
 }
