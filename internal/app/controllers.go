@@ -159,7 +159,6 @@ func (i *instance) workspaceOptions(co controller.Options) (workspacectrl.Option
 			}),
 			InitCache:      i.initCache,
 			ObservePackage: i.metrics.Cache("plugin"),
-			FirstInits:     &runner.FirstInits{},
 			Environ:        i.o.Environ,
 			Stop:           i.drain.Runs(),
 		},

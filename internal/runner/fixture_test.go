@@ -59,13 +59,12 @@ func (p *place) stubbed(t *testing.T, uid string, change ...func(s *subject)) *R
 	}
 
 	return New(Options{
-		Held:       &HeldStates{},
-		CLI:        p.cli(t, "tofu", "OpenTofu v1.2.3"),
-		Fetcher:    module.NewFetcher(nil, module.Options{Program: os.Args[0]}),
-		InitCache:  p.initCache,
-		FirstInits: &FirstInits{},
-		Environ:    []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.outside},
-		Stop:       t.Context(),
+		Held:      &HeldStates{},
+		CLI:       p.cli(t, "tofu", "OpenTofu v1.2.3"),
+		Fetcher:   module.NewFetcher(nil, module.Options{Program: os.Args[0]}),
+		InitCache: p.initCache,
+		Environ:   []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.outside},
+		Stop:      t.Context(),
 	}, Target{Dir: dir, Inputs: in, Name: "ws", Use: func() (done func()) { return func() {} }})
 }
 

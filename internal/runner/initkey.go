@@ -45,11 +45,6 @@ func (r *Runner) initDigest() string {
 	return workdir.Digest(files, r.initSettings()...)
 }
 
-// backendKey returns a digest of the inputs that decide which backend init uses, except for the module.
-func (r *Runner) backendKey() string {
-	return workdir.Digest(r.Inputs.configFiles(configurationFile, backendFile), workdir.Encode(r.Inputs.initEnv(), r.initWords()))
-}
-
 // initVariable matches variables that decide which modules may be fetched, and from where, and which state
 // is read. Variables that decide where providers come from are part of plugincache.Origin.
 var initVariable = regexp.MustCompile(`^(?:GIT_|AWS_|GOOGLE_|TF_HTTP_|TF_ENCRYPTION=)`)

@@ -23,10 +23,9 @@ import (
 
 // Options are the options that the Runners of all Workspaces share.
 type Options struct {
-	CLI        *terraform.CLI
-	Fetcher    *module.Fetcher
-	InitCache  *initcache.Cache
-	FirstInits *FirstInits
+	CLI       *terraform.CLI
+	Fetcher   *module.Fetcher
+	InitCache *initcache.Cache
 
 	// ObservePackage, if not nil, is called for each provider package that init has installed, with
 	// whether the plugin cache had it.
@@ -173,7 +172,7 @@ func (r *Runner) ensureInit(ctx context.Context) error {
 		return err
 	}
 
-	return r.firstInit(ctx, key)
+	return r.init(ctx, terraform.InitOptions{}, key)
 }
 
 // LeaveOutModule makes the Runner leave out the module, so that the state can be reached although
