@@ -78,8 +78,8 @@ func (d *Dir) sweepTempDirs() error {
 //
 // Other files stay. If one of them has a name that the new module uses, it is replaced, and no
 // longer counts as written by Sync. But a module never adds, replaces or removes files of the CLI or
-// the provider, at any depth: see reserved. Such entries of src are left out, and so are names that
-// are not UTF-8. Lock files of the same revision that are there stay.
+// the provider, at any depth: see reserved and localStates. Such entries of src are left out, and so are
+// names that are not UTF-8. Lock files of the same revision that are there stay.
 //
 // Until everything is in place and on disk, the record has no revision, so that a partly replaced
 // tree does not count as a module.
@@ -109,6 +109,13 @@ func (d *Dir) ReplaceTree(src, revision string) error {
 		}
 	}
 
+	states := d.localStates()
+	if err := checkStates(states, dirs, files); err != nil {
+		return err
+	}
+
+	files = slices.DeleteFunc(files, states.Has)
+
 	unchanged := revision == m.Module.Revision
 	before, after := sets.New(m.Module.Files...), sets.New(files...)
 	m.Module = module{Files: sets.List(before.Union(after))}
@@ -122,7 +129,7 @@ func (d *Dir) ReplaceTree(src, revision string) error {
 		return err
 	}
 
-	if err := removeFiles(d.dir, sets.List(before.Difference(after))); err != nil {
+	if err := removeFiles(d.dir, sets.List(before.Difference(after).Difference(states))); err != nil {
 		return err
 	}
 
@@ -180,7 +187,7 @@ func (d *Dir) RemoveTree() error {
 		return err
 	}
 
-	if err := removeFiles(d.dir, m.Module.Files); err != nil {
+	if err := removeFiles(d.dir, slices.DeleteFunc(m.Module.Files, d.localStates().Has)); err != nil {
 		return err
 	}
 
@@ -305,7 +312,7 @@ func checkReplaceable(root *os.Root, name string) error {
 			// Its file of that name only records the backend.
 			return fs.SkipDir
 		case strings.HasPrefix(e.Name(), "terraform.tfstate"), strings.HasPrefix(e.Name(), unsavedName):
-			return fmt.Errorf("cannot use module: %q is a file in it, but a directory with a state here: move %q away", name, found)
+			return fmt.Errorf(stateInWay, name, found)
 		}
 
 		return nil
