@@ -31,6 +31,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`(There is no function named "[^":]*")(?:\.|\. Did you mean "(?:urlencode|base64gzip|sensitive)"\?)$`), "$1: other versions or products may have it, and spec.forProvider.cli chooses one."},
 	{regexp.MustCompile(`(can only refer to the variable itself, using var\.[\w-]+)\.`), "$1: newer versions take others, too, and spec.forProvider.cli chooses one."},
 	{regexp.MustCompile(`is reserved for use by Terraform in a future version\.`), "is reserved: newer versions or OpenTofu may have it, and spec.forProvider.cli chooses one."},
+	{regexp.MustCompile(`malformed GOMEMLIMIT; see .*$`), "malformed GOMEMLIMIT: write it in spec.forProvider.env with a unit such as GiB"},
 	{regexp.MustCompile(` To silence these warnings, use TF_VAR_\.\.\. environment variables .*$`), ""},
 	{regexp.MustCompile(`, run "` + eitherCLI + ` init" without the ("-lockfile=readonly") flag`), `, remove $1 from spec.forProvider.initArgs or env TF_CLI_ARGS_init`},
 	{regexp.MustCompile(`(?:[Rr]un:?|use) "?` + eitherCLI + ` init -upgrade"?`), `add "-upgrade" to spec.forProvider.initArgs`},
@@ -145,7 +146,7 @@ func adviseUnexpected(text, context string) string {
 	around, _, _ := strings.Cut(context, " ")
 
 	switch around + "." + m[2] {
-	case ".removed", ".ephemeral", "terraform.encryption", "variable.ephemeral", "variable.deprecated", "output.ephemeral", "output.deprecated", "provider.for_each", "removed.destroy":
+	case ".removed", ".ephemeral", ".action", ".use_lockfile", "terraform.use_lockfile", "import.for_each", "terraform.encryption", "variable.ephemeral", "variable.deprecated", "output.ephemeral", "output.deprecated", "provider.for_each", "removed.destroy":
 		return m[1] + ": other versions or products have it, and spec.forProvider.cli chooses one"
 	case ".credentials", ".credentials_helper", ".provider_installation":
 		return m[1] + ": put it into a file .terraformrc in spec.credentials of the ProviderConfig"
@@ -160,15 +161,18 @@ var ofDownload = regexp.MustCompile(`Could not download module|error downloading
 // adviseHere replaces advice to people at a command line with what does the same here, in one line of text.
 func adviseHere(text string) string {
 	text = remedy.Same(text)
-	// A provisioner may run git, too, with other credentials.
-	if !output.MatchString(text) {
-		text = remedy.Git(text, remedy.AddGitFile)
-	}
 
 	// A called module may have a key in its address, and a registry signs addresses.
 	if ofDownload.MatchString(text) {
 		text = remedy.Addresses(text)
 	}
+
+	// A provisioner may run git, or one of the CLIs, with other credentials and in another directory.
+	if output.MatchString(text) {
+		return text
+	}
+
+	text = remedy.Git(text, remedy.AddGitFile)
 
 	for _, a := range advice {
 		text = a.cli.ReplaceAllString(text, a.here)

@@ -412,6 +412,10 @@ func TestAdviseUnexpected(t *testing.T) {
 		"DeprecatedOutput":       {text: argument, name: "deprecated", context: `output "o"`, want: cli},
 		"Providers":              {text: argument, name: "for_each", context: `provider "p"`, want: cli},
 		"RemovedDestroy":         {text: argument, name: "destroy", context: "removed", want: cli},
+		"Lockfile":               {text: argument, name: "use_lockfile", context: "terraform", want: cli},
+		"LockfileInFile":         {text: argument, name: "use_lockfile", want: cli},
+		"Action":                 {text: block, name: "action", want: cli},
+		"ImportEach":             {text: argument, name: "for_each", context: "import", want: cli},
 		"OfModule":               {text: argument, name: "deprecated", context: `module "m"`, want: none},
 	}
 	for name, tc := range cases {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // A Diagnostic is one problem that made a run fail, or that the run warned of. All but the first field may be empty. Its
@@ -124,6 +125,10 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 	}
 
 	for _, text := range []*string{&d.Summary, &d.Detail} {
+		if output.MatchString(*text) {
+			continue // A provisioner has files of its own.
+		}
+
 		*text = fileName.ReplaceAllStringFunc(*text, func(name string) string {
 			field, _ := ws.Origin(name, 0)
 
@@ -379,12 +384,17 @@ func paragraph(lines []string) (first, rest []string) {
 	return lines, nil
 }
 
-// color matches the escape sequences of colors.
-var color = regexp.MustCompile("\x1b\\[[0-9;]*m")
+// color matches the escape sequences for a terminal, which are not only those of colors.
+var color = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|[^\\[])")
 
-// oneLine returns text as one line of valid UTF-8, with single spaces.
+// overwritten matches what a later text on the same line of a terminal replaces, such as steps of a progress. The line of a provisioner
+// begins with its command.
+var overwritten = regexp.MustCompile(`(?m)(^.*?Output: |^)[^\n]*\r([^\r\n])`)
+
+// oneLine returns text as one line of valid UTF-8, with single spaces, as a terminal would show it.
 func oneLine(text string) string {
-	text = color.ReplaceAllString(text, "")
+	text = overwritten.ReplaceAllString(color.ReplaceAllString(text, ""), "$1$2")
+	words := strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 
-	return strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+	return strings.Join(words, " ")
 }

@@ -45,6 +45,11 @@ func TestDiagnosticString(t *testing.T) {
 			d:      Diagnostic{Summary: "\x1b[31mred\x1b[0m", Detail: "a\xffb\tc"},
 			want:   "red: ab c",
 		},
+		"Progress": {
+			reason: "it is what a terminal shows at the end",
+			d:      Diagnostic{Summary: "S", Detail: "Error running command 'x': exit status 1. Output: 10%\r\x1b[K50%\r\x1b[?25hgone\a\r\nlast\n"},
+			want:   "S: Error running command 'x': exit status 1. Output: gone last",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -76,10 +76,15 @@ func newError(op string, ws Workspace, res result, reported firsts[Diagnostic]) 
 		}
 	}
 
-	e.said = cmp.Or(describe(errorsOf(shown), reported.more), Truncate(adviseHere(lastLines(stderr)), maxMessage))
+	e.said = describe(errorsOf(shown), reported.more)
 
+	// The trace that follows has other addresses each time.
 	if crash := crashed.FindString(stderr); crash != "" {
-		e.said = joined(Truncate(crash, maxCrash), e.said)
+		e.said = joined(Truncate(adviseHere(crash), maxCrash), e.said)
+	}
+
+	if e.said == "" {
+		e.said = Truncate(adviseHere(lastLines(stderr)), maxMessage)
 	}
 
 	return e
@@ -369,7 +374,8 @@ func anyError(err error, match func(*Error, Diagnostic) bool) bool {
 	}
 
 	for _, d := range errorsOf(e.Diagnostics) {
-		if match(e, d) {
+		// A provisioner may run one of the CLIs, whose texts are not about this run.
+		if !output.MatchString(oneLine(d.Detail)) && match(e, d) {
 			return true
 		}
 	}

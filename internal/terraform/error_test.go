@@ -121,6 +121,11 @@ func TestErrorMessage(t *testing.T) {
 			res:    result{code: 1, stderr: "{\"@level\":\"debug\"}\n2026-11-21T10:50:09.123Z [TRACE] statemgr:\n  - read initial snapshot\nboom\n"},
 			want:   "boom",
 		},
+		"Crash": {
+			reason: "the trace differs each time",
+			res:    result{code: 2, stderr: "fatal error: malformed GOMEMLIMIT; see `go doc runtime/debug.SetMemoryLimit`\n\ngoroutine 1 gp=0xc000002380 m=0\nmain()\n\t/usr/x.go:189 +0x2f\n"},
+			want:   "fatal error: malformed GOMEMLIMIT: write it in spec.forProvider.env with a unit such as GiB",
+		},
 		"AdviceInLines": {
 			reason: "Terraform reports a state pull that fails in lines, with advice",
 			res:    result{code: 1, stderr: "Error loading the state: EOF\n\nPlease ensure that your Terraform state exists and that you've\nconfigured it properly. You can use the \"-state\" flag to point\nTerraform at another state file.\n"},
@@ -218,6 +223,8 @@ func TestPredicates(t *testing.T) {
 		"NestedLock":       {reason: "a script may run a CLI, which finds a lock", summary: "local-exec provisioner error", detail: "Output: Error acquiring the state lock\nLock Info:\n  ID:   x", address: "terraform_data.x", file: "main.tf"},
 		"LockOfOutput":     {reason: "a module may have any text", summary: "Module output value precondition failed", detail: "Error acquiring the state lock\nLock Info:\n  ID:   x", file: "main.tf"},
 		"NestedStale":      {reason: "the same is true of a plan", summary: "local-exec provisioner error", detail: "Output: Saved plan is stale", address: "terraform_data.x"},
+		"NestedInit":       {reason: "a script may run a CLI without init", op: "destroy", summary: "local-exec provisioner error", detail: "Error running command 'terraform destroy': exit status 1. Output: \nError: Inconsistent dependency lock file\n", file: "main.tf"},
+		"NestedWorkspaces": {reason: "or with another backend", summary: "local-exec provisioner error", detail: "Error running command 'terraform plan': exit status 1. Output: workspaces not supported", file: "main.tf"},
 		"Unlock":           {reason: "a lock that could not be released is another problem", summary: "Error releasing the state lock"},
 		"NoWorkspaces":     {reason: "the http backend has no workspaces", summary: "error loading state: workspaces not supported", want: want{LacksWorkspaces: true, CannotLoadState: true}},
 		"BackendAway":      {reason: "the kubernetes backend, of both products", summary: `error loading state: Get "https://127.0.0.1:1/api/v1/namespaces/ns/secrets/tfstate-ws-x": dial tcp 127.0.0.1:1: connect: connection refused`, want: want{CannotLoadState: true}},
