@@ -7,6 +7,7 @@ package app
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/alecthomas/kingpin.v2"
@@ -86,6 +87,36 @@ func (v *value[T]) String() string { return fmt.Sprint(*v.target) }
 
 // IsBoolFlag is for kingpin: see noValue.
 func (v *value[T]) IsBoolFlag() bool { return v.noValue }
+
+// withoutBooleans returns arguments such as --debug=false in the form that kingpin takes, --no-debug. Other programs of Kubernetes take
+// that form.
+func withoutBooleans(a *kingpin.Application, args []string) ([]string, error) {
+	args = slices.Clone(args)
+
+	for i, arg := range args {
+		name, value, ok := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		if !ok || !strings.HasPrefix(arg, "--") {
+			continue
+		}
+
+		f := a.GetFlag(name)
+		if f == nil || !f.Model().IsBoolFlag() {
+			continue
+		}
+
+		set, err := strconv.ParseBool(value)
+		if err != nil {
+			return nil, errors.Errorf("--%s is %q: it must be true or false", name, value)
+		}
+
+		args[i] = "--" + name
+		if !set {
+			args[i] = "--no-" + name
+		}
+	}
+
+	return args, nil
+}
 
 func addFlag[T any](a *kingpin.Application, k kind[T], name, help string, target *T) *kingpin.FlagClause {
 	f := a.Flag(name, help).PlaceHolder(k.placeholder)

@@ -95,7 +95,18 @@ func ParseOptions(name string, args []string, out io.Writer) (*Options, error) {
 		args = []string{"--" + args[0]}
 	}
 
-	if _, err := o.program(name, out).app.Parse(args); err != nil {
+	app := o.program(name, out).app
+
+	args, err := withoutBooleans(app, args)
+	if err != nil {
+		return nil, err
+	}
+
+	if _, err := app.Parse(args); err != nil {
+		if strings.HasPrefix(err.Error(), "unexpected ") {
+			return nil, errors.Errorf("%w: only flags are expected, such as --debug and --poll=10m", err)
+		}
+
 		return nil, err
 	}
 

@@ -168,6 +168,11 @@ func TestParseOptions(t *testing.T) {
 				o.Lease.ApplyDuration = 0
 			},
 		},
+		"BooleanValues": {
+			reason: "Other programs of Kubernetes take them.",
+			args:   []string{"--debug=true", "--no-cross-namespace-refs=true", "--enable-management-policies=false"},
+			want:   func(o *Options) { o.Debug, o.NoCrossNamespaceRefs, o.EnableManagementPolicies = true, true, false },
+		},
 		"NegatedFlags": {
 			reason: "Every switch has a form that turns it off, regardless of the environment.",
 			args: []string{

@@ -51,13 +51,19 @@ func removeTempDir(dir *workdir.Dir) error {
 		return nil
 	}
 
-	if err := os.RemoveAll(path); err != nil {
+	err := os.RemoveAll(path)
+	if err != nil {
 		makeWritable(path)
 
-		return errors.Wrap(os.RemoveAll(path), "cannot remove temporary files")
+		err = os.RemoveAll(path)
 	}
 
-	return nil
+	// A read-only file system refuses to remove also what it does not have.
+	if _, missing := os.Lstat(path); os.IsNotExist(missing) {
+		return nil
+	}
+
+	return errors.Wrap(err, "cannot remove temporary files")
 }
 
 // makeWritable makes all directories below path accessible: some programs make read-only ones.

@@ -64,8 +64,8 @@ type Facts struct {
 	// about the current generation.
 	Ready, Synced, Drifted, Current bool
 
-	// WasPaused says that the last reconcile found the Workspace paused.
-	WasPaused bool
+	// WasPaused says that the last reconcile found the Workspace paused. SaysWhy says that the status tells what pauses it now.
+	WasPaused, SaysWhy bool
 
 	// Complete says that a reconcile without any change to make would add nothing to the status.
 	Complete bool
@@ -91,7 +91,7 @@ type Policy struct {
 // Decide returns the action for a Workspace at the supplied time.
 func (p Policy) Decide(f Facts, r Record, now time.Time) Decision {
 	switch {
-	case f.Paused && f.WasPaused:
+	case f.Paused && f.SaysWhy:
 		return Decision{Action: Skip} // Until its next change.
 	case f.Paused:
 		return Decision{Action: Reconcile, Reason: "it is paused"}

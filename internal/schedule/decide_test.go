@@ -149,7 +149,7 @@ func TestDecide(t *testing.T) {
 func TestStillPaused(t *testing.T) {
 	t.Parallel()
 
-	got := Policy{Interval: time.Minute}.Decide(Facts{Paused: true, WasPaused: true}, Record{}, time.Now())
+	got := Policy{Interval: time.Minute}.Decide(Facts{Paused: true, WasPaused: true, SaysWhy: true}, Record{}, time.Now())
 	if diff := cmp.Diff(Decision{Action: Skip}, got); diff != "" {
 		t.Errorf("Decide(...): -want, +got:\n%s", diff)
 	}

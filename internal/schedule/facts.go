@@ -44,6 +44,7 @@ func (p Policy) Facts(ws workspace.Workspace) Facts {
 		Synced:       synced.Status == corev1.ConditionTrue,
 		Drifted:      ws.GetCondition(workspace.TypeDrifted).Status == corev1.ConditionTrue,
 		WasPaused:    synced.Reason == xpv2.ReasonReconcilePaused,
+		SaysWhy:      synced.Reason == xpv2.ReasonReconcilePaused && synced.Message == workspace.WhyPaused(ws),
 		Complete:     o.Checksum != "" && o.State != nil && o.Plan == nil,
 	}
 

@@ -81,6 +81,22 @@ func TestFacts(t *testing.T) {
 			ws:     settled(func(ws *clusterv1beta1.Workspace) { ws.SetConditions(xpv2.ReconcilePaused()) }),
 			want:   but(func(f *Facts) { f.WasPaused, f.Synced = true, false }),
 		},
+		"SaysWhy": {
+			reason: "The status names what pauses it.",
+			ws: settled(annotatedWith(meta.AnnotationKeyReconciliationPaused, "true"), func(ws *clusterv1beta1.Workspace) {
+				ws.SetConditions(xpv2.ReconcilePaused().WithMessage(workspace.WhyPaused(ws)))
+			}),
+			want: but(func(f *Facts) { f.Paused, f.WasPaused, f.SaysWhy, f.Synced = true, true, true, false }),
+		},
+		"OtherPause": {
+			reason: "The status names an annotation that is gone.",
+			ws: settled(func(ws *clusterv1beta1.Workspace) {
+				ws.SetConditions(xpv2.ReconcilePaused().WithMessage("Reconciliation is paused, also a deletion: the annotation crossplane.io/paused is true"))
+				ws.SetManagementPolicies(xpv2.ManagementPolicies{})
+			}),
+			policies: true,
+			want:     but(func(f *Facts) { f.Paused, f.WasPaused, f.Synced = true, true, false }),
+		},
 		"Requested": {
 			reason: "A person asks for a reconcile.",
 			ws:     settled(annotatedWith(meta.AnnotationKeyReconcileRequestedAt, "now")),

@@ -222,6 +222,10 @@ func TestAdvice(t *testing.T) {
 			cli:  "git@example.org: Permission denied (publickey).\r\nfatal: Could not read from remote repository.",
 			here: "git@example.org: Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address; fatal: Could not read from remote repository.",
 		},
+		"OwnerOfRepository": {
+			cli:  "fatal: detected dubious ownership in repository at '/repos/m'\nTo add an exception for this directory, call:\n\n\tgit config --global --add safe.directory /repos/m",
+			here: "fatal: detected dubious ownership in repository at '/repos/m' it belongs to another user: make the user of the provider its owner",
+		},
 		"KeyOfProvisioner": {
 			cli:  "Error running command 'ssh host': exit status 255. Output: me@host: Permission denied (publickey).",
 			here: "Error running command 'ssh host': exit status 255. Output: me@host: Permission denied (publickey).",

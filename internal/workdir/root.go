@@ -147,9 +147,13 @@ func (r *Root) Dir(uid string) (*Dir, error) {
 	}
 
 	if errors.Is(err, fs.ErrExist) {
-		// Chmod would follow a link.
+		// Chmod would follow a link. It fails if an earlier pod ran as another user, with the same group.
 		if err = checkDir(r.dir, uid); err == nil {
 			err = r.dir.Chmod(uid, 0o700)
+		}
+
+		if errors.Is(err, fs.ErrPermission) {
+			err = nil
 		}
 	}
 

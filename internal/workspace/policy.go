@@ -6,9 +6,11 @@ package workspace
 
 import (
 	"slices"
+	"strings"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 )
 
@@ -39,6 +41,24 @@ func MayDelete(mg resource.Managed) bool {
 	o, ok := mg.(resource.Orphanable)
 
 	return allows(mg, xpv2.ManagementActionDelete) && (!ok || o.GetDeletionPolicy() != xpv2.DeletionOrphan)
+}
+
+// PausedPrefix begins the text of the managed reconciler, and of WhyPaused, about a Workspace that is paused.
+const PausedPrefix = "Reconciliation is paused"
+
+// WhyPaused says what pauses a Workspace, for its condition Synced.
+func WhyPaused(mg resource.Managed) string {
+	var why []string
+
+	if meta.IsPaused(mg) {
+		why = append(why, "the annotation "+meta.AnnotationKeyReconciliationPaused+" is true")
+	}
+
+	if len(mg.GetManagementPolicies()) == 0 {
+		why = append(why, "spec.managementPolicies is []")
+	}
+
+	return PausedPrefix + ", also a deletion: " + strings.Join(why, " and ")
 }
 
 func allows(mg resource.Managed, a xpv2.ManagementAction) bool {

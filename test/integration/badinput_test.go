@@ -72,6 +72,16 @@ func TestBadInput(t *testing.T) {
 			args:   []string{"--poll=soon"},
 			want:   []string{"--poll", "soon", "duration"},
 		},
+		"NotABoolean": {
+			reason: "A switch has two values.",
+			args:   []string{"--debug=yes"},
+			want:   []string{"--debug", `"yes"`, "true or false"},
+		},
+		"NotAFlag": {
+			reason: "A switch takes no other argument.",
+			args:   []string{"--debug", "false"},
+			want:   []string{"unexpected false", "only flags are expected"},
+		},
 		"NoWorkers": {
 			reason: "The instance would have no worker.",
 			args:   []string{"--max-reconcile-rate=0"},

@@ -47,3 +47,26 @@ func TestPausedAgain(t *testing.T) {
 		expectDone(t, e, "created")
 	})
 }
+
+// TestOtherPause ensures that a person who resumes a Workspace reads what still pauses it.
+func TestOtherPause(t *testing.T) {
+	t.Parallel()
+
+	c, ns, shard, _ := useTerraform(t)
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "other"))
+
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`output "a" { value = 1 }`))
+	expectReady(t, c, ws)
+
+	c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "annotation")
+
+	c.changePolicies(t, ws, xpv2.ManagementPolicies{})
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "is true and spec.managementPolicies is []")
+
+	c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "deletion: spec.managementPolicies is []")
+
+	c.changePolicies(t, ws, xpv2.ManagementPolicies{xpv2.ManagementActionAll})
+	expectReady(t, c, ws)
+}

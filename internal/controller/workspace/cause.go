@@ -29,7 +29,6 @@ const (
 // Texts of the managed reconciler about what those policies, or an annotation, prevent.
 const (
 	nothingToObserve = "external resource does not exist"
-	reconcilePaused  = "Reconciliation is paused"
 )
 
 // Texts of the managed reconciler about connection Secrets.
@@ -88,8 +87,8 @@ func causeOf(ws workspace.Workspace, text string) string {
 	switch {
 	case text == nothingToObserve:
 		return fmt.Sprintf("%s: the state has no resources, and spec.managementPolicies is %s. To create them, add Create. To observe others, correct the backend, or the annotation %s", text, policySet(p), meta.AnnotationKeyExternalName)
-	case strings.HasPrefix(text, reconcilePaused):
-		return whyPaused(ws)
+	case strings.HasPrefix(text, workspace.PausedPrefix):
+		return workspace.WhyPaused(ws)
 	case strings.HasPrefix(text, policiesOff):
 		return fmt.Sprintf("spec.managementPolicies is %s: this provider runs with --no-enable-management-policies, and supports only %s", policySet(p), policySet(xpv2.ManagementPolicies{xpv2.ManagementActionAll}))
 	case strings.HasPrefix(text, policiesInvalid):
@@ -106,21 +105,6 @@ func explainOwnerRefused(text string) string {
 	}
 
 	return "the provider needs the right to update workspaces/finalizers: " + text
-}
-
-// whyPaused says what pauses a Workspace. It is not written again when only one of two reasons ends.
-func whyPaused(ws workspace.Workspace) string {
-	var why []string
-
-	if meta.IsPaused(ws) {
-		why = append(why, "the annotation "+meta.AnnotationKeyReconciliationPaused+" is true")
-	}
-
-	if p := ws.GetManagementPolicies(); len(p) == 0 {
-		why = append(why, "spec.managementPolicies is "+policySet(p))
-	}
-
-	return reconcilePaused + ", also a deletion: " + strings.Join(why, " and ")
 }
 
 // cutStep returns a text of the managed reconciler without the step of the external client, or its connector,

@@ -94,7 +94,7 @@ func TestCauseOf(t *testing.T) {
 			want: "Reconciliation is paused, also a deletion: the annotation crossplane.io/paused is true",
 		},
 		"PausedTwice": {
-			reason: "The text is not written again when one of them ends.", policies: xpv2.ManagementPolicies{}, paused: true, text: "Reconciliation is paused either through the `spec.managementPolicies` or the pause annotation",
+			reason: "Both have to end.", policies: xpv2.ManagementPolicies{}, paused: true, text: "Reconciliation is paused either through the `spec.managementPolicies` or the pause annotation",
 			want: "Reconciliation is paused, also a deletion: the annotation crossplane.io/paused is true and spec.managementPolicies is []",
 		},
 		"None": {reason: "Other texts stay.", text: "cannot add finalizer", want: "cannot add finalizer"},

@@ -253,6 +253,11 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 	}
 
 	if err := w.SubResourceWriter.Update(ctx, o, opts...); err != nil {
+		// The managed reconciler only returns it, so that the old status would be all that people see.
+		if !kerrors.IsConflict(err) && !kerrors.IsNotFound(err) && ctx.Err() == nil {
+			w.connector.recorder.Event(o, event.Warning(reasonCannotUpdate, errors.Wrap(err, "cannot update the status, which is out of date")))
+		}
+
 		return err
 	}
 
@@ -280,7 +285,7 @@ func (w managedStatusWriter) explainFailure(ctx context.Context, ws workspace.Wo
 
 	text := causeOf(ws, synced.Message)
 	if synced.Reason == xpv2.ReasonReconcilePaused && text == "" {
-		text = whyPaused(ws)
+		text = workspace.WhyPaused(ws)
 	}
 
 	// The external client and its connector have recorded their own failures.

@@ -113,6 +113,79 @@ func TestFinalizerStays(t *testing.T) {
 	}
 }
 
+// TestStatusRefused ensures that a person reads that the status is out of date.
+func TestStatusRefused(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   []string
+	}{
+		"Refused":  {reason: "A policy refuses the status.", err: errors.New("denied"), want: []string{"CannotUpdateManagedResource"}},
+		"Conflict": {reason: "The next try has the latest version.", err: kerrors.NewConflict(schema.GroupResource{}, "", nil)},
+		"Gone":     {reason: "The Workspace is gone.", err: kerrors.NewNotFound(schema.GroupResource{}, "")},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, with(owner))
+			kube := interceptor.NewClient(r.kube.(client.WithWatch), interceptor.Funcs{ //nolint:forcetypeassert // The fake is one.
+				SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
+					return tc.err
+				},
+			})
+
+			if err := (managedClient{Client: kube, cache: r.kube, connector: r.connector}).Status().Update(t.Context(), r.ws); !errors.Is(err, tc.err) {
+				t.Errorf("%s\nUpdate(...): want %v, got %v", tc.reason, tc.err, err)
+			}
+
+			if diff := cmp.Diff(tc.want, r.events.reasons); diff != "" {
+				t.Errorf("%s\nEvents: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestPauseEnds ensures that failures from before a pause do not delay the first try after it, and that a Workspace that was paused once
+// more has no run.
+func TestPauseEnds(t *testing.T) {
+	t.Parallel()
+
+	r := newAttempt(t, with(owner))
+	r.ws.SetConditions(xpv2.ReconcilePaused())
+	r.records.Fail(r.ws, false)
+
+	if err := (managedClient{Client: r.kube, cache: r.kube, connector: r.connector}).Status().Update(t.Context(), r.ws); err != nil {
+		t.Fatal(err)
+	}
+
+	if n := r.records.Get(r.ws).Failures.Count; n != 0 {
+		t.Errorf("want no failures during a pause, got %d", n)
+	}
+
+	later, _ := r.ws.DeepCopyObject().(*clusterv1beta1.Workspace)
+	meta.AddAnnotations(later, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
+
+	if err := r.kube.Update(t.Context(), later); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := r.observeInConnect(t.Context(), r.ws); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := r.Observe(t.Context(), r.ws); !kerrors.IsConflict(err) {
+		t.Errorf("Observe(...): want a conflict, which the managed reconciler passes over, got %v", err)
+	}
+
+	if diff := cmp.Diff([]string(nil), r.runner.ran); diff != "" {
+		t.Errorf("runs: -want, +got:\n%s", diff)
+	}
+}
+
 // TestRemoveFinalizer ensures that a deletion that leaves the infrastructure behind says so.
 func TestRemoveFinalizer(t *testing.T) {
 	t.Parallel()

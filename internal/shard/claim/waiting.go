@@ -99,11 +99,25 @@ func reason(s Situation, longest time.Duration, overdue bool) (message string, w
 	case s.Claimant == session.Unknown:
 		return fmt.Sprintf("Waiting until it is known whether %s is alive: its Lease %q cannot be read or updated. Give this instance the rights to get, create and update Leases in that namespace, or one --lease-namespace to all instances", claimant, s.Claimed.Namespace+"/"+s.Claimed.Lease), true
 	case known && !id.Sharded():
-		return fmt.Sprintf("Waiting for the unsharded instance on %q to stop: it serves every Workspace. If it is to stay, run it with --shard-catch-all", session.HostOf(s.Claimed.Holder)), false
+		return fmt.Sprintf("Waiting for the unsharded instance on %q to stop: it serves every Workspace%s", session.HostOf(s.Claimed.Holder), orSharded(s)), false
 	case overdue:
 		return fmt.Sprintf("Waiting for %s for more than %s, and no run takes longer: it cannot release the Workspace, or does not know of the claim in status.ownership, which a person may have restored. Restart that instance: its claims end with it", claimant, longest), true
 	default:
 		return fmt.Sprintf("Waiting for %s to finish what it does and to release the Workspace, or to be dead. No run takes longer than %s", claimant, longest), false
+	}
+}
+
+// orSharded says what ends the wait for an unsharded instance that does not stop.
+func orSharded(s Situation) string {
+	me, known := shard.FromInstance(s.Me.Instance)
+
+	switch {
+	case known && me.Sharded():
+		return ". If it is to stay, run it with --shard-catch-all"
+	case s.Me.Namespace != s.Claimed.Namespace:
+		return fmt.Sprintf(", and so does this one. They are two installs, with Leases in the namespaces %s and %s: remove one", s.Claimed.Namespace, s.Me.Namespace)
+	default:
+		return "" // The other one is an earlier pod.
 	}
 }
 
