@@ -8,6 +8,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"sync/atomic"
@@ -152,6 +153,10 @@ func (i *instance) openRoot(context.Context) (err error) {
 	}
 
 	i.initCache = initcache.New(filepath.Join(i.root.Path(), initCacheDir), i.metrics.Cache("init"))
+
+	if _, err := workdir.Usable(os.TempDir()); err != nil {
+		i.log.Info("Plugins that need a socket cannot start, mount a volume there", "TMPDIR", os.TempDir(), "error", err)
+	}
 
 	// The CLI refuses to run without this directory.
 	if dir, _ := environ.Lookup(i.o.Environ, plugincache.Variable); dir != "" {

@@ -85,7 +85,7 @@ func TestTempDir(t *testing.T) {
 
 // TestLongTempDir ensures that runs share a directory whose path leaves no room for sockets.
 func TestLongTempDir(t *testing.T) {
-	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "a-directory-with-a-long-name"))
+	t.Setenv("TMPDIR", t.TempDir()) // It is long, with the name of the test.
 
 	p := newPlace(t)
 	p.answerPlanned(t)

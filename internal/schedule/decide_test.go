@@ -153,4 +153,10 @@ func TestStillPaused(t *testing.T) {
 	if diff := cmp.Diff(Decision{Action: Skip}, got); diff != "" {
 		t.Errorf("Decide(...): -want, +got:\n%s", diff)
 	}
+
+	// Something else pauses it now.
+	got = Policy{Interval: time.Minute}.Decide(Facts{Paused: true, WasPaused: true}, Record{}, time.Now())
+	if diff := cmp.Diff(Reconcile, got.Action); diff != "" {
+		t.Errorf("Decide(...) with another reason: -want, +got:\n%s", diff)
+	}
 }

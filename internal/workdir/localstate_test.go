@@ -51,11 +51,23 @@ func TestLocalStateInModule(t *testing.T) {
 		}
 	}
 
+}
+
+// TestLocalStateWithoutModule ensures that such a state stays if the module comes from elsewhere.
+func TestLocalStateWithoutModule(t *testing.T) {
+	t.Parallel()
+
+	const record = `{"version": 3, "backend": {"type": "local", "config": {"path": "team.state"}}}`
+
+	d := newDir(t)
+	replaceTree(t, d, "v1", files{"main.tf": "1", "team.state": "committed"})
+	filesystem.Write(t, d.Path(), files{".terraform/terraform.tfstate": record, "team.state": "applied"})
+
 	if err := d.RemoveTree(); err != nil {
 		t.Fatal(err)
 	}
 
-	if diff := cmp.Diff(files{"env/.terraform/terraform.tfstate": record, "env/states/team.state": "applied"}, treeContent(t, d)); diff != "" {
-		t.Errorf("without a module: -want, +got:\n%s", diff)
+	if diff := cmp.Diff(files{".terraform/terraform.tfstate": record, "team.state": "applied"}, treeContent(t, d)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
