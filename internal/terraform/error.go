@@ -246,9 +246,9 @@ func IsStalePlan(err error) bool {
 // Began reports whether err is that of a run with JSON output that had started to process resources. So the
 // configuration and the inputs were valid.
 func Began(err error) bool {
-	e := &Error{}
+	e, ok := errors.AsType[*Error](err)
 
-	return errors.As(err, &e) && e.began
+	return ok && e.began
 }
 
 // LacksWorkspaces reports whether err says that the backend has only DefaultWorkspace.
@@ -264,8 +264,8 @@ func CannotLoadState(err error) bool {
 // CannotReadStateInInit reports whether err is that of an Init that could not read a state: without
 // InitOptions.State, that of DefaultWorkspace.
 func CannotReadStateInInit(err error) bool {
-	e := &Error{}
-	if !errors.As(err, &e) || e.Op != opInit {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Op != opInit {
 		return false
 	}
 
@@ -277,9 +277,9 @@ func CannotReadStateInInit(err error) bool {
 
 // HasInvalidHeader reports whether a value of the configuration cannot be part of a request: it has a line break, for example.
 func HasInvalidHeader(err error) bool {
-	e := &Error{}
+	e, ok := errors.AsType[*Error](err)
 
-	return errors.As(err, &e) && strings.Contains(e.Error(), "invalid header field value")
+	return ok && strings.Contains(e.Error(), "invalid header field value")
 }
 
 // IsRefused reports whether a server has refused credentials.
@@ -356,20 +356,22 @@ func MissesValue(err error) bool {
 
 // IsOfDeletion reports whether err is that of an init or a destroy.
 func IsOfDeletion(err error) bool {
-	e := &Error{}
+	e, ok := errors.AsType[*Error](err)
 
-	return errors.As(err, &e) && (e.Op == opInit || e.Op == opDestroy)
+	return ok && (e.Op == opInit || e.Op == opDestroy)
 }
 
 // IsStateUnsaved reports whether an apply or destroy could not save the state.
 func IsStateUnsaved(err error) bool {
-	return anyError(err, func(e *Error, d Diagnostic) bool { return e.State != nil || d.says("Failed to save state") })
+	e, ok := errors.AsType[*Error](err)
+
+	return ok && e.State != nil || anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Failed to save state") })
 }
 
 // anyError reports whether err is an *Error with a diagnostic that match accepts.
 func anyError(err error, match func(*Error, Diagnostic) bool) bool {
-	e := &Error{}
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
 		return false
 	}
 

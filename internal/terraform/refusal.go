@@ -26,9 +26,9 @@ func LacksNamespace(err error) bool {
 // LacksState reports whether there is no state, and LacksNamespace(err). A command that does not lock the
 // state is refused only then: it would make one. Init makes the state of DefaultWorkspace.
 func LacksState(err error) bool {
-	e := &Error{}
+	e, ok := errors.AsType[*Error](err)
 
-	return LacksNamespace(err) && errors.As(err, &e) && e.Op != opInit
+	return ok && e.Op != opInit && LacksNamespace(err)
 }
 
 // IsStateRefused reports whether a backend has refused to store a state, and would refuse it again: it is too
@@ -44,8 +44,7 @@ func LacksRight(err error) bool { return saidOfState(err, "is forbidden: User ")
 // saidOfState reports whether a run has failed with one of the texts, and not because of an object of the
 // module. Terraform prints no diagnostics for state pull and state push.
 func saidOfState(err error, texts ...string) bool {
-	e := &Error{}
-	if errors.As(err, &e) && len(e.Diagnostics) == 0 {
+	if e, ok := errors.AsType[*Error](err); ok && len(e.Diagnostics) == 0 {
 		return (Diagnostic{Detail: e.Stderr}).says(texts...)
 	}
 

@@ -160,8 +160,8 @@ func (c *CLI) PushRawState(ctx context.Context, ws Workspace, raw []byte, args .
 // IsNewerState reports whether err is the refusal to replace a state with one that is older, has
 // another lineage, or differs at the same serial.
 func IsNewerState(err error) bool {
-	e := &Error{}
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
 		return false
 	}
 

@@ -129,8 +129,8 @@ func IsNotEmpty(err error) bool {
 
 // noWorkspace reports whether a workspace to delete does not exist. Terraform prints no diagnostic.
 func noWorkspace(err error, name string) bool {
-	e := &Error{}
-	if !errors.As(err, &e) || e.interrupted != nil {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.interrupted != nil {
 		return false
 	}
 
