@@ -21,7 +21,7 @@ var (
 	page   = regexp.MustCompile(`info/refs not valid: is this a git repository\?|unable to update url base from redirection:`)
 	key    = regexp.MustCompile(`Permission denied \(publickey[^)]*\)\.?\s+(fatal: Could not read from remote repository)`)
 
-	owner = regexp.MustCompile(`To add an exception for this directory, call:\s+git config --global --add safe\.directory \S+`)
+	owner = regexp.MustCompile(`\s*To add an exception for this directory, call:\s+git config --global --add safe\.directory \S+`)
 
 	// changing has what differs each time: the local end of a connection, the time in the refusal of a certificate, and the name
 	// of a temporary directory of go-getter. With it, each try would be an Event of its own.
@@ -40,7 +40,7 @@ func Git(text, credentials string) string {
 	text = prompt.ReplaceAllString(text, "cannot sign in to $1: the repository does not exist, or "+credentials)
 	text = denied.ReplaceAllString(text, "$0: correct the first entry for this host, or for the user in the address, in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address")
 	text = page.ReplaceAllString(text, "$0 the server has sent a web page, perhaps because it asks for credentials")
-	text = owner.ReplaceAllString(text, "it belongs to another user: make the user of the provider its owner")
+	text = owner.ReplaceAllString(text, ": it belongs to another user, make the user of the provider its owner")
 
 	return key.ReplaceAllString(text, "Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address; $1")
 }

@@ -26,8 +26,9 @@ import (
 )
 
 const (
-	// initRaceWait is much longer than the time in which a backend makes an empty state.
-	initRaceWait = time.Second
+	// initRaceWait is longer than the time in which a backend makes an empty state. The last wait, maxInitRaceWait, is for a slow one.
+	initRaceWait    = time.Second
+	maxInitRaceWait = 4 * time.Second
 
 	// privatePlugins is the directory that replaces the plugin cache for one init.
 	privatePlugins = ".crossplane-plugins"
@@ -65,16 +66,16 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions, key string) 
 			err = r.CLI.Init(ctx, target, o)
 		}
 
-		if !terraform.IsInitRace(err) {
-			return err
+		for wait := initRaceWait; terraform.IsInitRace(err) && wait <= maxInitRaceWait; wait *= 2 {
+			select {
+			case <-ctx.Done():
+				return err
+			case <-time.After(wait):
+				err = r.CLI.Init(ctx, target, o)
+			}
 		}
 
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(initRaceWait):
-			return r.CLI.Init(ctx, target, o)
-		}
+		return err
 	})
 	if err != nil {
 		if !o.State {

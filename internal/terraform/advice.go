@@ -168,7 +168,7 @@ func adviseHere(text string) string {
 	}
 
 	// A provisioner may run git, or one of the CLIs, with other credentials and in another directory.
-	if output.MatchString(text) {
+	if ofProvisioner(text) {
 		return text
 	}
 

@@ -224,7 +224,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"OwnerOfRepository": {
 			cli:  "fatal: detected dubious ownership in repository at '/repos/m'\nTo add an exception for this directory, call:\n\n\tgit config --global --add safe.directory /repos/m",
-			here: "fatal: detected dubious ownership in repository at '/repos/m' it belongs to another user: make the user of the provider its owner",
+			here: "fatal: detected dubious ownership in repository at '/repos/m': it belongs to another user, make the user of the provider its owner",
 		},
 		"KeyOfProvisioner": {
 			cli:  "Error running command 'ssh host': exit status 255. Output: me@host: Permission denied (publickey).",

@@ -125,7 +125,7 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 	}
 
 	for _, text := range []*string{&d.Summary, &d.Detail} {
-		if output.MatchString(*text) {
+		if ofProvisioner(*text) {
 			continue // A provisioner has files of its own.
 		}
 
@@ -142,8 +142,19 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 // takesVariables matches the blocks in which a newer CLI, or OpenTofu, takes variables.
 var takesVariables = regexp.MustCompile(`^(?:terraform|module "[^"]*"|import)$`)
 
-// output matches the detail of the failure of a provisioner, whose command and output may be long.
-var output = regexp.MustCompile(`^(Error running command ')(.*?)(': [^.]*\. Output: )(.*)$`)
+// How the detail of the failure of a provisioner begins, and what is in front of its output.
+const (
+	runningCommand = "Error running command '"
+	outputOf       = ". Output: "
+)
+
+// ofProvisioner says whether a detail is that of a provisioner, whose command and output may have any text.
+func ofProvisioner(detail string) bool {
+	return strings.HasPrefix(detail, runningCommand) && strings.Contains(detail, outputOf)
+}
+
+// output matches such a detail. The command and the output may be long.
+var output = regexp.MustCompile(`^(` + runningCommand + `)(.*?)(': [^.]*\. Output: )(.*)$`)
 
 // shortOutput returns the detail with the beginning of the command and the end of the output: that is where the cause is.
 func shortOutput(detail string) string {
@@ -325,7 +336,7 @@ func parseText(text string) []Diagnostic {
 	}
 
 	for line := range strings.Lines(text) {
-		line = box.ReplaceAllString(strings.TrimRight(color.ReplaceAllString(line, ""), " \r\n"), "")
+		line = box.ReplaceAllString(strings.TrimRight(escapes.ReplaceAllString(line, ""), " \r\n"), "")
 		if block == nil && bare.MatchString(line) {
 			line = "Error: " + line
 		}
@@ -384,16 +395,38 @@ func paragraph(lines []string) (first, rest []string) {
 	return lines, nil
 }
 
-// color matches the escape sequences for a terminal, which are not only those of colors.
-var color = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|[^\\[])")
+// escapes matches the sequences for a terminal that programs use: of colors and the cursor, titles, character sets and keypads.
+var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[ -/]+[0-~]|[78=>])")
 
-// overwritten matches what a later text on the same line of a terminal replaces, such as steps of a progress. The line of a provisioner
-// begins with its command.
-var overwritten = regexp.MustCompile(`(?m)(^.*?Output: |^)[^\n]*\r([^\r\n])`)
+// shown returns text as a terminal shows it at the end: a return goes back to the begin of the line, as in the steps of a progress.
+// The first line of a provisioner begins with its command.
+func shown(text string) string {
+	text = escapes.ReplaceAllString(text, "")
+	if !strings.Contains(text, "\r") {
+		return text
+	}
+
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		line = strings.TrimRight(line, "\r")
+		if last := strings.LastIndex(line, "\r"); last >= 0 {
+			head := ""
+			if of := strings.LastIndex(line[:strings.Index(line, "\r")], outputOf); of >= 0 {
+				head = line[:of+len(outputOf)]
+			}
+
+			line = head + line[last+1:]
+		}
+
+		lines[i] = line
+	}
+
+	return strings.Join(lines, "\n")
+}
 
 // oneLine returns text as one line of valid UTF-8, with single spaces, as a terminal would show it.
 func oneLine(text string) string {
-	text = overwritten.ReplaceAllString(color.ReplaceAllString(text, ""), "$1$2")
+	text = shown(text)
 	words := strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 
 	return strings.Join(words, " ")

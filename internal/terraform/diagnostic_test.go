@@ -47,7 +47,7 @@ func TestDiagnosticString(t *testing.T) {
 		},
 		"Progress": {
 			reason: "it is what a terminal shows at the end",
-			d:      Diagnostic{Summary: "S", Detail: "Error running command 'x': exit status 1. Output: 10%\r\x1b[K50%\r\x1b[?25hgone\a\r\nlast\n"},
+			d:      Diagnostic{Summary: "S", Detail: "Error running command 'x': exit status 1. Output: 10%\r\x1b[K50%\r\x1b[?25h\x1b(B\x1b[mgone\a\r\nof\rlast\x1b]0;title\a\n"},
 			want:   "S: Error running command 'x': exit status 1. Output: gone last",
 		},
 	}

@@ -377,7 +377,7 @@ func anyError(err error, match func(*Error, Diagnostic) bool) bool {
 
 	for _, d := range errorsOf(e.Diagnostics) {
 		// A provisioner may run one of the CLIs, whose texts are not about this run.
-		if !output.MatchString(oneLine(d.Detail)) && match(e, d) {
+		if !ofProvisioner(d.Detail) && match(e, d) {
 			return true
 		}
 	}

@@ -55,7 +55,7 @@ func secretForms(r *rand.Rand) map[string]struct{ secret, printed string } {
 func expectNoPart(t *testing.T, kind, shown, printed string) {
 	t.Helper()
 
-	bare := func(text string) string { return strings.Join(strings.Fields(color.ReplaceAllString(text, "")), "") }
+	bare := func(text string) string { return strings.Join(strings.Fields(escapes.ReplaceAllString(text, "")), "") }
 
 	shown, printed = bare(shown), bare(printed)
 	for i := range len(printed) - redact.MinLength + 1 {

@@ -30,7 +30,7 @@ var (
 // refusedArguments returns the diagnostic of a run whose arguments the CLI has refused, with the field of the
 // arguments. The CLI names no field, and advises a global flag.
 func refusedArguments(op string, env []string, ds []Diagnostic, stderr string) (Diagnostic, bool) {
-	stderr = color.ReplaceAllString(stderr, "")
+	stderr = escapes.ReplaceAllString(stderr, "")
 	field := argumentsOf(op, env)
 	refused := func(why string) (Diagnostic, bool) {
 		return Diagnostic{File: field, Summary: "Refused argument", Detail: why}, true

@@ -97,7 +97,7 @@ var configProblems = regexp.MustCompile(`(?s)There are some problems with the CL
 
 // addConfigProblems adds these errors, which the CLI writes to stderr, also with -json.
 func (r *report) addConfigProblems(stderr string) {
-	m := configProblems.FindStringSubmatch(color.ReplaceAllString(stderr, ""))
+	m := configProblems.FindStringSubmatch(escapes.ReplaceAllString(stderr, ""))
 	if m == nil {
 		return
 	}

@@ -56,7 +56,7 @@ func (ws Workspace) redacted(text string) string {
 		return text
 	}
 
-	return ws.Redact(color.ReplaceAllString(text, "")) // A color would split a secret.
+	return ws.Redact(escapes.ReplaceAllString(text, "")) // A color would split a secret.
 }
 
 func (ws Workspace) name() string { return cmp.Or(ws.Name, DefaultWorkspace) }

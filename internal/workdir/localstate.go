@@ -6,62 +6,57 @@ package workdir
 
 import (
 	"fmt"
-	"io/fs"
 	"path"
+	"path/filepath"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// localState returns the path, below the root, of the state of a backend "local", according to the record
-// of init in dir. It returns false if there is none in the directory of the Workspace with this UID.
-func (r *Root) localState(uid, dir string) (string, bool) {
+// noteState adds the path of the state to the manifest if init in the entrypoint has configured a backend "local" with one. It
+// stays there: the next init may remove its record and fail.
+func (d *Dir) noteState(m *manifest, entrypoint string) {
 	// A directory without a readable record has no backend.
-	b, err := ReadBackend(r.dir, dir)
+	b, err := ReadBackend(d.dir, entrypoint)
 
-	file, _ := b.Config["path"].(string)
-	if err != nil || b.Type != "local" || file == "" {
-		return "", false
+	name, _ := b.Config["path"].(string)
+	if err != nil || b.Type != "local" || name == "" {
+		return
 	}
 
-	if !path.IsAbs(file) {
-		file = path.Join(r.Path(), dir, file)
+	if filepath.IsAbs(name) {
+		name, err = filepath.Rel(d.Path(), name)
+	} else {
+		name = path.Join(entrypoint, name)
 	}
 
-	name, err := regular.Rel(r.Path(), file)
-	if err != nil || !strings.HasPrefix(name, uid+"/") {
-		return "", false
+	if name = path.Clean(name); err == nil && filepath.IsLocal(name) && !slices.Contains(m.States, name) {
+		m.States = append(m.States, name)
 	}
-
-	info, err := r.dir.Lstat(name)
-
-	return name, err == nil && info.Mode().IsRegular()
 }
 
-// localStates returns the names of the states that the module keeps in this directory, as the path of its backend "local" says. The
-// names may be those of files in the repository of the module: people commit their states.
-func (d *Dir) localStates() sets.Set[string] {
+// localStates returns the names of the states of local backends that exist in this directory. They may be names of files in the
+// repository of the module, because people commit their states.
+func (d *Dir) localStates(m *manifest) sets.Set[string] {
+	if m.Initialized != nil {
+		d.noteState(m, m.Initialized.Entrypoint) // An earlier version has not done so.
+	}
+
 	states := sets.New[string]()
 
-	_ = fs.WalkDir(d.dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil || !e.IsDir():
-			return nil // The CLI cannot keep a state where it cannot read.
-		case e.Name() == gitDir, strings.HasPrefix(name, fetchPrefix):
-			return fs.SkipDir
-		case e.Name() != dataDir:
-			return nil
+	for _, name := range m.States {
+		if _, err := d.dir.Lstat(name); err != nil {
+			continue
 		}
 
-		if state, ok := d.root.localState(d.uid, path.Join(d.uid, path.Dir(name))); ok {
-			states.Insert(strings.TrimPrefix(state, d.uid+"/"))
-		}
+		states.Insert(name)
 
-		return fs.SkipDir
-	})
+		if target, err := regular.Rel(d.Path(), filepath.Join(d.Path(), name)); err == nil {
+			states.Insert(target)
+		}
+	}
 
 	return states
 }

@@ -5,6 +5,8 @@
 package workdir
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,13 +19,21 @@ import (
 func TestLocalStateInModule(t *testing.T) {
 	t.Parallel()
 
-	const record = `{"version": 3, "backend": {"type": "local", "config": {"path": "states/team.state"}}}`
-
 	d := newDir(t)
 	replaceTree(t, d, "v1", files{"env/main.tf": "1", "env/states/team.state": "committed", "env/other.state": "1"})
 
 	// It is used as it was committed, and changes.
-	filesystem.Write(t, d.Path(), files{"env/.terraform/terraform.tfstate": record, "env/states/team.state": "applied"})
+	initLocal(t, d, "env", "states/team.state")
+	filesystem.Write(t, d.Path(), files{"env/states/team.state": "applied"})
+
+	// An init that fails leaves no record.
+	if err := os.RemoveAll(filepath.Join(d.Path(), "env/.terraform")); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := d.ClearInitialized(); err != nil {
+		t.Fatal(err)
+	}
 
 	trees := []struct {
 		reason     string
@@ -36,7 +46,6 @@ func TestLocalStateInModule(t *testing.T) {
 	for _, tc := range trees {
 		replaceTree(t, d, "v", tc.tree)
 
-		tc.want["env/.terraform/terraform.tfstate"] = record
 		if diff := cmp.Diff(tc.want, treeContent(t, d)); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 		}
@@ -50,24 +59,54 @@ func TestLocalStateInModule(t *testing.T) {
 			t.Errorf("ReplaceTree(...): want %q, got %v", want, err)
 		}
 	}
+}
 
+// TestLinkedState ensures that the target of a link at that path is the state, too, and that the link stays.
+func TestLinkedState(t *testing.T) {
+	t.Parallel()
+
+	d := newDir(t)
+	filesystem.Write(t, d.Path(), files{"real.state": "applied"})
+
+	if err := os.Symlink("real.state", filepath.Join(d.Path(), "team.state")); err != nil {
+		t.Fatal(err)
+	}
+
+	initLocal(t, d, ".", filepath.Join(d.Path(), "team.state"))
+	replaceTree(t, d, "v", files{"main.tf": "1", "team.state": "committed", "real.state": "committed"})
+
+	for _, name := range []string{"team.state", "real.state"} {
+		if got, err := os.ReadFile(filepath.Join(d.Path(), name)); err != nil || string(got) != "applied" {
+			t.Errorf("%s: got %q, %v", name, got, err)
+		}
+	}
 }
 
 // TestLocalStateWithoutModule ensures that such a state stays if the module comes from elsewhere.
 func TestLocalStateWithoutModule(t *testing.T) {
 	t.Parallel()
 
-	const record = `{"version": 3, "backend": {"type": "local", "config": {"path": "team.state"}}}`
-
 	d := newDir(t)
 	replaceTree(t, d, "v1", files{"main.tf": "1", "team.state": "committed"})
-	filesystem.Write(t, d.Path(), files{".terraform/terraform.tfstate": record, "team.state": "applied"})
+	initLocal(t, d, ".", "team.state")
+	filesystem.Write(t, d.Path(), files{"team.state": "applied"})
 
 	if err := d.RemoveTree(); err != nil {
 		t.Fatal(err)
 	}
 
-	if diff := cmp.Diff(files{".terraform/terraform.tfstate": record, "team.state": "applied"}, treeContent(t, d)); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
+	if got, err := os.ReadFile(filepath.Join(d.Path(), "team.state")); err != nil || string(got) != "applied" {
+		t.Errorf("want the state to stay, got %q, %v", got, err)
+	}
+}
+
+// initLocal does what init does with a local backend.
+func initLocal(t *testing.T, d *Dir, entrypoint, path string) {
+	t.Helper()
+
+	filesystem.Write(t, d.Path(), files{entrypoint + "/.terraform/terraform.tfstate": `{"version": 3, "backend": {"type": "local", "config": {"path": "` + path + `"}}}`})
+
+	if err := d.MarkInitialized(entrypoint, "digest"); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -37,6 +37,9 @@ type manifest struct {
 	// Initialized is nil unless init succeeded.
 	Initialized *initialized `json:"initialized,omitempty"`
 
+	// States are the paths of local backends that init has ever configured, below the directory.
+	States []string `json:"states,omitempty"`
+
 	// Run is the record of WriteRun.
 	Run json.RawMessage `json:"run,omitempty"`
 }
@@ -97,6 +100,12 @@ func (m *manifest) check() error {
 	for _, name := range m.Module.Files {
 		if !filepath.IsLocal(name) || path.Clean(name) != name || name == "." || reservedPath(name) {
 			return fmt.Errorf("%q is no file of a module", name)
+		}
+	}
+
+	for _, name := range m.States {
+		if !filepath.IsLocal(name) || path.Clean(name) != name {
+			return fmt.Errorf("%q is no state in the directory", name)
 		}
 	}
 
@@ -174,6 +183,7 @@ func (d *Dir) MarkInitialized(entrypoint, digest string) error {
 	}
 
 	m.Initialized = &initialized{Entrypoint: rel, Digest: digest}
+	d.noteState(m, rel)
 
 	return d.writeManifest(m)
 }

@@ -176,6 +176,31 @@ func (r *Root) keepLocalState(uid, dir string) error {
 	return r.keepState(name)
 }
 
+// localState returns the path, below the root, of the state of a backend "local", according to the record
+// of init in dir. It returns false if there is none in the directory of the Workspace with this UID.
+func (r *Root) localState(uid, dir string) (string, bool) {
+	// A directory without a readable record has no backend.
+	b, err := ReadBackend(r.dir, dir)
+
+	file, _ := b.Config["path"].(string)
+	if err != nil || b.Type != "local" || file == "" {
+		return "", false
+	}
+
+	if !path.IsAbs(file) {
+		file = path.Join(r.Path(), dir, file)
+	}
+
+	name, err := regular.Rel(r.Path(), file)
+	if err != nil || !strings.HasPrefix(name, uid+"/") {
+		return "", false
+	}
+
+	info, err := r.dir.Lstat(name)
+
+	return name, err == nil && info.Mode().IsRegular()
+}
+
 // mayRecord says whether a state may have resources: also one that cannot be read, is encrypted, or has
 // an unknown version.
 func (r *Root) mayRecord(name string) bool {

@@ -109,7 +109,7 @@ func (d *Dir) ReplaceTree(src, revision string) error {
 		}
 	}
 
-	states := d.localStates()
+	states := d.localStates(m)
 	if err := checkStates(states, dirs, files); err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (d *Dir) RemoveTree() error {
 		return err
 	}
 
-	if err := removeFiles(d.dir, slices.DeleteFunc(m.Module.Files, d.localStates().Has)); err != nil {
+	if err := removeFiles(d.dir, slices.DeleteFunc(m.Module.Files, d.localStates(m).Has)); err != nil {
 		return err
 	}
 

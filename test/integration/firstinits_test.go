@@ -7,6 +7,7 @@ package integration
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +39,10 @@ func TestFirstInits(t *testing.T) {
 
 		if diff := cmp.Diff([]string{"plan", "apply"}, runs); diff != "" {
 			t.Errorf("runs of the CLI beside init: -want, +got:\n%s", diff)
+		}
+
+		if about := eventsAbout(t, c, ws); strings.Contains(about, "CannotConnect") {
+			t.Errorf("want no failure that people see, got %s", about)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -253,8 +254,9 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 	}
 
 	if err := w.SubResourceWriter.Update(ctx, o, opts...); err != nil {
-		// The managed reconciler only returns it, so that the old status would be all that people see.
-		if !kerrors.IsConflict(err) && !kerrors.IsNotFound(err) && ctx.Err() == nil {
+		// The managed reconciler only returns it, so that the old status would be all that people see. Without an answer of the API server,
+		// there is no Event, either.
+		if kerrors.ReasonForError(err) != metav1.StatusReasonUnknown && !kerrors.IsConflict(err) && !kerrors.IsNotFound(err) {
 			w.connector.recorder.Event(o, event.Warning(reasonCannotUpdate, errors.Wrap(err, "cannot update the status, which is out of date")))
 		}
 

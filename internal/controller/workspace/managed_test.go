@@ -122,8 +122,9 @@ func TestStatusRefused(t *testing.T) {
 		err    error
 		want   []string
 	}{
-		"Refused":  {reason: "A policy refuses the status.", err: errors.New("denied"), want: []string{"CannotUpdateManagedResource"}},
+		"Refused":  {reason: "A policy refuses the status.", err: kerrors.NewForbidden(schema.GroupResource{}, "", errors.New("denied")), want: []string{"CannotUpdateManagedResource"}},
 		"Conflict": {reason: "The next try has the latest version.", err: kerrors.NewConflict(schema.GroupResource{}, "", nil)},
+		"NoAnswer": {reason: "It passes.", err: errors.New("connection reset")},
 		"Gone":     {reason: "The Workspace is gone.", err: kerrors.NewNotFound(schema.GroupResource{}, "")},
 	}
 
