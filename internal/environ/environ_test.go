@@ -153,6 +153,7 @@ func TestCheck(t *testing.T) {
 		"NULInName": {reason: "It ends there.", name: "A\x00", err: "is not the name"},
 		"LongName":  {reason: "The error is short.", name: strings.Repeat("=", 1000), err: `"` + strings.Repeat("=", 100) + `" is`},
 		"NUL":       {reason: "It ends there.", name: "A", value: "b\x00", err: "NUL"},
+		"Latin1":    {reason: "A program may have it.", name: "A", value: "M\xfcller"},
 		"Longest":   {reason: "The kernel accepts it.", name: "A", value: strings.Repeat("x", maxVariable-3)},
 		"TooLong":   {reason: "The kernel refuses it.", name: "A", value: strings.Repeat("x", maxVariable-2), err: "131070 bytes"},
 	}

@@ -142,6 +142,11 @@ func (f *Fetcher) fetch(ctx context.Context, r Request) (string, error) {
 			return "", errors.New("spec.forProvider.module is empty: it must be the address of a module")
 		}
 
+		// An error about an address would show all of the module.
+		if strings.Contains(address, "\n") || strings.Contains(address, " {") {
+			return "", errors.New("spec.forProvider.module looks like a module, and not like its address: set spec.forProvider.source to Inline")
+		}
+
 		s = source{address: address, request: fetch.Request{Address: address}}
 	case commonv1beta1.ModuleSourceFlux:
 		var err error

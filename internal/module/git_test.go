@@ -225,6 +225,11 @@ func TestGitErrors(t *testing.T) {
 			address: "locals {}",
 			want:    "set spec.forProvider.source to Inline",
 		},
+		"ModuleWithAddress": {
+			reason:  "It is not shown, because it may have secrets.",
+			address: "module \"a\" {\n  source = \"git::https://example.org/a.git\"\n}",
+			want:    "spec.forProvider.module looks like a module, and not like its address: set spec.forProvider.source to Inline",
+		},
 		"UnknownScheme": {
 			reason:  "The message names an unknown scheme.",
 			address: "oci://example.org/module?tag=1.2",

@@ -217,7 +217,12 @@ var subdirectory = regexp.MustCompile(`[^:/]//([^?*\[]+)(?:\?|$)`)
 func (r *Runner) explainModule(err error) error {
 	p := r.Inputs.parameters
 
-	if names := r.Inputs.endingWithLine(); (terraform.HasInvalidHeader(err) || terraform.IsRefused(err)) && len(names) > 0 {
+	names := r.Inputs.endingWithLine()
+	if !terraform.HasInvalidHeader(err) && !terraform.IsRefused(err) {
+		names = slices.DeleteFunc(names, func(name string) bool { return !terraform.IsInvalid(err, strings.TrimPrefix(name, "TF_VAR_")) })
+	}
+
+	if len(names) > 0 {
 		return errors.Errorf("%w (spec.forProvider.env %s ends with a line break: remove it from the value)", err, strings.Join(names, ", "))
 	}
 

@@ -152,6 +152,11 @@ func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets []
 			err = environ.CheckValue(v.Name, data)
 		}
 
+		// The CLI would replace such bytes, and find a change at each plan.
+		if err == nil && strings.HasPrefix(v.Name, "TF_VAR_") && !utf8.Valid(data) {
+			err = errors.New("its value is not UTF-8: save it as UTF-8, or encode it with base64, and use base64decode in the module")
+		}
+
 		if err != nil {
 			return nil, errors.Wrapf(err, "spec.forProvider.env %s", v.Name)
 		}

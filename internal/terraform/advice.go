@@ -22,9 +22,11 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		`variable "$1" is not set, and has no default value: set $1 in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_$1`,
 	},
 	{
-		regexp.MustCompile(`The given value is not suitable for var\.(\S+) declared at \S+: (.*[^.])\.?$`),
-		`The value of $1 is not suitable: $2. Correct $1 in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_$1`,
+		// A value of the environment has a text of its own. The columns of a sensitive one would tell its length.
+		regexp.MustCompile(`The given value is not suitable for var\.([\w-]+)(?: declared at \S+|, which is sensitive): (.*?[^.])\.?(?: Invalid value defined at \S+)?$`),
+		"The value of $1 is not suitable: $2. Correct $1 in spec.forProvider.vars, varmap or varFiles, or in a file .tfvars of the module",
 	},
+	{regexp.MustCompile(`Unsuitable value for var\.(\S+) set using -var="[^"]*": `), "The value of $1 in an option -var, in spec.forProvider.planArgs or in env TF_CLI_ARGS_..., is not suitable: "},
 	{regexp.MustCompile(`Unsuitable value for var\.\S+ set using the (TF_VAR_\S+) environment variable: `), "The value of spec.forProvider.env $1 is not suitable, or ends with a line break: "},
 	{regexp.MustCompile(`but has an invalid error message as described in the other accompanying messages`), "and its error_message cannot be shown, for example because it refers to a sensitive value"},
 	{regexp.MustCompile(`To proceed, either choose another supported \S+ version or update this version constraint\. Version constraints are normally set .*$`), "Update this version constraint, or choose another version in spec.forProvider.cli"},
@@ -114,6 +116,10 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{
 		regexp.MustCompile(`no configuration has been provided, try setting KUBERNETES_MASTER environment variable`),
 		"no configuration has been provided: if it is for the kubernetes backend, set in_cluster_config = true there, or config_path with a file in spec.credentials of the ProviderConfig; otherwise configure the provider block",
+	},
+	{
+		regexp.MustCompile(`Get "https?://localhost/api/v1/\S+": dial tcp \S+: connect: connection refused`),
+		"$0: if it is for the kubernetes backend, its config_path names no file here: set in_cluster_config = true, or give the file in spec.credentials of the ProviderConfig",
 	},
 	{
 		regexp.MustCompile(`please ensure you have installed Azure CLI version \S+ or newer\. Error parsing json result from the Azure CLI: `),

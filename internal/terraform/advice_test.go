@@ -22,7 +22,19 @@ func TestAdvice(t *testing.T) {
 		},
 		"Value": {
 			cli:  "The given value is not suitable for var.replicas declared at main.tf:4,1-20: a number is required.",
-			here: "The value of replicas is not suitable: a number is required. Correct replicas in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_replicas",
+			here: "The value of replicas is not suitable: a number is required. Correct replicas in spec.forProvider.vars, varmap or varFiles, or in a file .tfvars of the module",
+		},
+		"SensitiveValue": {
+			cli:  "The given value is not suitable for var.port, which is sensitive: a number is required. Invalid value defined at crossplane-provider-terraform-vars.tfvars:3,8-22.",
+			here: "The value of port is not suitable: a number is required. Correct port in spec.forProvider.vars, varmap or varFiles, or in a file .tfvars of the module",
+		},
+		"ValueOfOption": {
+			cli:  "Unsuitable value for var.n set using -var=\"n=...\": a number is required.",
+			here: "The value of n in an option -var, in spec.forProvider.planArgs or in env TF_CLI_ARGS_..., is not suitable: a number is required.",
+		},
+		"NoConfigPath": {
+			cli:  "Failed to get existing workspaces: Get \"http://localhost/api/v1/namespaces/default/secrets?labelSelector=tfstate%3Dtrue\": dial tcp 127.0.0.1:80: connect: connection refused",
+			here: "Failed to get existing workspaces: Get \"http://localhost/api/v1/namespaces/default/secrets?labelSelector=tfstate%3Dtrue\": dial tcp 127.0.0.1:80: connect: connection refused: if it is for the kubernetes backend, its config_path names no file here: set in_cluster_config = true, or give the file in spec.credentials of the ProviderConfig",
 		},
 		"ValueOfEnv": {
 			cli:  "Unsuitable value for var.v set using the TF_VAR_v environment variable: a number is required.",

@@ -183,6 +183,13 @@ func (d Diagnostic) isOfValue() bool {
 	return strings.HasPrefix(d.File, valueOf) || strings.HasSuffix(d.File, ".tfvars") || strings.HasSuffix(d.File, ".tfbackend")
 }
 
+// IsInvalid reports whether a validation refuses the value of a variable of the module.
+func IsInvalid(err error, variable string) bool {
+	return anyError(err, func(_ *Error, d Diagnostic) bool {
+		return d.Summary == invalidValue && d.Context == fmt.Sprintf("variable %q", variable)
+	})
+}
+
 // invalidValue is the summary about a value that a validation of its variable refuses.
 const invalidValue = "Invalid value for variable"
 

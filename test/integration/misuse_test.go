@@ -76,6 +76,11 @@ func TestMisuse(t *testing.T) {
 			env:    []commonv1beta1.EnvVar{{Name: "AWS_ACCESS_KEY_ID", Value: "a"}, {Name: "AWS_SECRET_ACCESS_KEY", Value: "b"}, {Name: "AWS_SESSION_TOKEN", Value: "c\n"}},
 			synced: "(spec.forProvider.env AWS_SESSION_TOKEN ends with a line break: remove it from the value)",
 		},
+		"LineBreakInVariable": {
+			reason: "A validation refuses it.", module: "variable \"stage\" {\n  type = string\n  validation {\n    condition = can(regex(\"^[a-z]+$\", var.stage))\n    error_message = \"Must be one word.\"\n  }\n}\n" + resource,
+			env:    []commonv1beta1.EnvVar{{Name: "TF_VAR_stage", Value: "prod\n"}},
+			synced: "(spec.forProvider.env TF_VAR_stage ends with a line break: remove it from the value)",
+		},
 		"LocalModule": {
 			reason: "An inline module has no directories.", module: "module \"db\" { source = \"./modules/rds\" }\n",
 			synced: "(an inline module is one file: call a module of a repository or a registry, or put it into a repository and set spec.forProvider.source to Remote)",

@@ -95,10 +95,6 @@ func (d *pathDetector) Detect(src, pwd string) (string, bool, error) {
 		return "", true, errors.New(`it is not a valid URL. What follows "HOST:" is the number of a port: write ssh://git@HOST/PATH, or git@HOST:PATH without ssh://. Write % as %25`)
 	}
 
-	if strings.ContainsAny(src, "{\n") && !filepath.IsAbs(src) {
-		return "", true, errors.New("it looks like a module, and not like its address: set spec.forProvider.source to Inline")
-	}
-
 	if src != "" && !filepath.IsAbs(src) {
 		return "", true, errors.New("it is neither a URL nor an absolute path. For a git repository write git::https://HOST/PATH. " + callRegistry)
 	}
