@@ -53,30 +53,7 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions, key string) 
 		}
 	}
 
-	err := plugincache.Init(ctx, r.pluginCacheRun(), func(env []string) error {
-		target := *r.run
-		target.Env = env
-
-		err := r.CLI.Init(ctx, target, o)
-
-		// A first try with a wrong backend must not prevent the Workspace from using the right one. A state that
-		// the earlier backend did not take is saved to the next one.
-		if (r.Stateless || r.hasUnsavedState()) && terraform.IsBackendChange(err) {
-			o.Reconfigure = true
-			err = r.CLI.Init(ctx, target, o)
-		}
-
-		for wait := initRaceWait; terraform.IsInitRace(err) && wait <= maxInitRaceWait; wait *= 2 {
-			select {
-			case <-ctx.Done():
-				return err
-			case <-time.After(wait):
-				err = r.CLI.Init(ctx, target, o)
-			}
-		}
-
-		return err
-	})
+	err := plugincache.Init(ctx, r.pluginCacheRun(), func(env []string) error { return r.tryInit(ctx, env, o) })
 	if err != nil {
 		if !o.State {
 			err = r.explainModule(r.explainInit(err))
@@ -94,6 +71,32 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions, key string) 
 	}
 
 	return r.Dir.MarkInitialized(r.Inputs.parameters.Entrypoint, r.initDigest())
+}
+
+// tryInit runs init with the supplied environment, and again where that is the remedy.
+func (r *Runner) tryInit(ctx context.Context, env []string, o terraform.InitOptions) error {
+	target := *r.run
+	target.Env = env
+
+	err := r.CLI.Init(ctx, target, o)
+
+	// A first try with a wrong backend must not prevent the Workspace from using the right one. A state that
+	// the earlier backend did not take is saved to the next one.
+	if (r.Stateless || r.hasUnsavedState()) && terraform.IsBackendChange(err) {
+		o.Reconfigure = true
+		err = r.CLI.Init(ctx, target, o)
+	}
+
+	for wait := initRaceWait; terraform.IsInitRace(err) && wait <= maxInitRaceWait; wait *= 2 {
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+			err = r.CLI.Init(ctx, target, o)
+		}
+	}
+
+	return err
 }
 
 // explainInit adds to the error of an init what a person can do, or which state it could not read: without

@@ -120,6 +120,11 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 		return d
 	}
 
+	return d.withFields(ws)
+}
+
+// withFields returns the diagnostic with the fields that the files were written from, in place of their names.
+func (d Diagnostic) withFields(ws Workspace) Diagnostic {
 	if field, line := ws.Origin(d.File, d.Line); field != "" {
 		d.File, d.Line = field, line
 	}
@@ -416,16 +421,12 @@ func shown(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		line = strings.TrimRight(line, "\r")
-		if last := strings.LastIndex(line, "\r"); last >= 0 {
-			head := ""
-			if of := strings.LastIndex(line[:strings.Index(line, "\r")], outputOf); of >= 0 {
-				head = line[:of+len(outputOf)]
-			}
+		lines[i] = line[strings.LastIndex(line, "\r")+1:]
 
-			line = head + line[last+1:]
+		begin, _, _ := strings.Cut(line, "\r")
+		if of := strings.LastIndex(begin, outputOf); of >= 0 && begin != line {
+			lines[i] = line[:of+len(outputOf)] + lines[i]
 		}
-
-		lines[i] = line
 	}
 
 	return strings.Join(lines, "\n")

@@ -25,6 +25,7 @@ func TestFirstInits(t *testing.T) {
 	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "first"))
 
 	var all []workspace.Workspace
+
 	for n := range 4 {
 		module := "output \"a\" { value = 1 }\n" + fmt.Sprintf("# %d\n", n)
 		all = append(all, c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module)))

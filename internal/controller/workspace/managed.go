@@ -254,11 +254,7 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 	}
 
 	if err := w.SubResourceWriter.Update(ctx, o, opts...); err != nil {
-		// The managed reconciler only returns it, so that the old status would be all that people see. Without an answer of the API server,
-		// there is no Event, either.
-		if kerrors.ReasonForError(err) != metav1.StatusReasonUnknown && !kerrors.IsConflict(err) && !kerrors.IsNotFound(err) {
-			w.connector.recorder.Event(o, event.Warning(reasonCannotUpdate, errors.Wrap(err, "cannot update the status, which is out of date")))
-		}
+		w.reportRefused(ws, err)
 
 		return err
 	}
@@ -270,6 +266,14 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 	}
 
 	return nil
+}
+
+// reportRefused records an Event if the API server has refused a status: the managed reconciler only returns the error, so that the old
+// status would be all that people see. Without an answer, there is no Event, either.
+func (w managedStatusWriter) reportRefused(ws workspace.Workspace, err error) {
+	if kerrors.ReasonForError(err) != metav1.StatusReasonUnknown && !kerrors.IsConflict(err) && !kerrors.IsNotFound(err) {
+		w.connector.recorder.Event(ws, event.Warning(reasonCannotUpdate, errors.Wrap(err, "cannot update the status, which is out of date")))
+	}
 }
 
 // isCreationFailed says whether the first apply has failed. If it has certainly made nothing, the creation has not begun.
