@@ -143,7 +143,7 @@ func (f *Fetcher) fetch(ctx context.Context, r Request) (string, error) {
 		}
 
 		// An error about an address would show all of the module.
-		if strings.Contains(address, "\n") || strings.Contains(address, " {") {
+		if !filepath.IsAbs(address) && (strings.HasPrefix(address, "{") || strings.Contains(address, "\n") || strings.Contains(address, " {")) {
 			return "", errors.New("spec.forProvider.module looks like a module, and not like its address: set spec.forProvider.source to Inline")
 		}
 

@@ -230,6 +230,11 @@ func TestGitErrors(t *testing.T) {
 			address: "module \"a\" {\n  source = \"git::https://example.org/a.git\"\n}",
 			want:    "spec.forProvider.module looks like a module, and not like its address: set spec.forProvider.source to Inline",
 		},
+		"ModuleInJSON": {
+			reason:  "Nor is one in JSON.",
+			address: `{"module":{"a":{"source":"git::https://example.org/a.git"}}}`,
+			want:    "spec.forProvider.module looks like a module",
+		},
 		"UnknownScheme": {
 			reason:  "The message names an unknown scheme.",
 			address: "oci://example.org/module?tag=1.2",

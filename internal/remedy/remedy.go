@@ -21,7 +21,7 @@ var (
 	page   = regexp.MustCompile(`info/refs not valid: is this a git repository\?|unable to update url base from redirection:`)
 	key    = regexp.MustCompile(`Permission denied \(publickey[^)]*\)\.?\s+(fatal: Could not read from remote repository)`)
 
-	owner = regexp.MustCompile(`\s*To add an exception for this directory, call:\s+git config --global --add safe\.directory \S+`)
+	owner = regexp.MustCompile(`\s*To add an exception for this directory, call:\s+git config --global --add safe\.directory (?:'[^']*'|\S+)`)
 
 	// changing has what differs each time: the local end of a connection, the time in the refusal of a certificate, and the name
 	// of a temporary directory of go-getter. With it, each try would be an Event of its own.

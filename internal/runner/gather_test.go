@@ -206,7 +206,6 @@ func TestGatherErrors(t *testing.T) {
 			reason: "The CLI would get another variable.", err: `spec.forProvider.env[0].name: "A=B" is not the name`,
 			change: environment("A=B", "c"),
 		},
-		"Latin1InEnv":  {reason: "The CLI would use another value.", err: `spec.forProvider.env TF_VAR_a: its value is not UTF-8`, change: environment("TF_VAR_a", "M\xfcller")},
 		"NULInEnvName": {reason: "No process can have it.", err: `"A\x00" is not the name`, change: environment("A\x00", "c")},
 		"NULInEnv":     {reason: "No process can have it.", err: `spec.forProvider.env A: its value contains a NUL byte`, change: environment("A", "\x00")},
 		"LongEnv":      {reason: "No process can have it.", err: `spec.forProvider.env A: its value has 131070 bytes: an environment variable can have 131070`, change: environment("A", strings.Repeat("x", 131070))},

@@ -28,7 +28,7 @@ import (
 const (
 	// initRaceWait is longer than the time in which a backend makes an empty state. The last wait, maxInitRaceWait, is for a slow one.
 	initRaceWait    = time.Second
-	maxInitRaceWait = 4 * time.Second
+	maxInitRaceWait = 2 * time.Second
 
 	// privatePlugins is the directory that replaces the plugin cache for one init.
 	privatePlugins = ".crossplane-plugins"
@@ -222,7 +222,11 @@ func (r *Runner) explainModule(err error) error {
 
 	names := r.Inputs.endingWithLine()
 	if !terraform.HasInvalidHeader(err) && !terraform.IsRefused(err) {
-		names = slices.DeleteFunc(names, func(name string) bool { return !terraform.IsInvalid(err, strings.TrimPrefix(name, "TF_VAR_")) })
+		names = slices.DeleteFunc(names, func(name string) bool {
+			variable, ok := strings.CutPrefix(name, "TF_VAR_")
+
+			return !ok || !terraform.IsInvalid(err, variable)
+		})
 	}
 
 	if len(names) > 0 {

@@ -152,11 +152,6 @@ func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets []
 			err = environ.CheckValue(v.Name, data)
 		}
 
-		// The CLI would replace such bytes, and find a change at each plan.
-		if err == nil && strings.HasPrefix(v.Name, "TF_VAR_") && !utf8.Valid(data) {
-			err = errors.New("its value is not UTF-8: save it as UTF-8, or encode it with base64, and use base64decode in the module")
-		}
-
 		if err != nil {
 			return nil, errors.Wrapf(err, "spec.forProvider.env %s", v.Name)
 		}
@@ -168,11 +163,11 @@ func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets []
 }
 
 // endingWithLine returns the names of the environment variables whose values are one line that ends with a line break. Tools
-// add one to Secrets.
+// add one to Secrets. It does no harm after a list or an object.
 func (in *Inputs) endingWithLine() (names []string) {
 	for _, kv := range in.env {
 		name, value, _ := strings.Cut(kv, "=")
-		if line := strings.TrimRight(value, "\r\n"); line != value && !strings.Contains(line, "\n") {
+		if line := strings.TrimRight(value, "\r\n"); line != value && !strings.Contains(line, "\n") && !strings.HasPrefix(line, "[") && !strings.HasPrefix(line, "{") {
 			names = append(names, name)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -40,7 +42,7 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 	}
 
 	r.notSaved = p.File == ""
-	p.Warnings = p.Warnings.WithPlan(r.warnings()).WithPlan(r.ignoredEnv()).WithPlan(r.unread())
+	p.Warnings = p.Warnings.WithPlan(r.warnings()).WithPlan(r.warnOfEnv()).WithPlan(r.unread())
 
 	if p.Prior == nil {
 		if p.Prior, err = r.State(ctx); err != nil {
@@ -80,9 +82,19 @@ func (r *Runner) warnings() terraform.Warnings {
 	return terraform.Warnings{First: []terraform.Diagnostic{d}}
 }
 
-// ignoredEnv warns of variables of the Workspace that no run gets, see terraform.Environ: people expect another state.
-func (r *Runner) ignoredEnv() terraform.Warnings {
+// warnOfEnv warns of variables of the Workspace that no run gets, see terraform.Environ, for which people expect another state, and of
+// values that a state cannot have: with them, each plan may find a change.
+func (r *Runner) warnOfEnv() terraform.Warnings {
 	var w terraform.Warnings
+
+	for _, kv := range r.Inputs.env {
+		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "TF_VAR_") && !utf8.ValidString(value) {
+			w.First = append(w.First, terraform.Diagnostic{
+				File: "spec.forProvider.env " + name, Summary: "Not UTF-8",
+				Detail: "a state has another value, so that each plan may find a change. Save it as UTF-8, or encode it with base64, and use base64decode in the module",
+			})
+		}
+	}
 
 	for _, v := range []struct{ name, usual, instead string }{
 		{"TF_WORKSPACE", r.Name, fmt.Sprintf("the Terraform workspace is %q. To use another one, set the annotation %s", r.Name, meta.AnnotationKeyExternalName)},

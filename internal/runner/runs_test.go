@@ -266,8 +266,9 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestIgnoredEnv ensures that a plan warns of variables that no run gets, unless they would change nothing.
-func TestIgnoredEnv(t *testing.T) {
+// TestWarnOfEnv ensures that a plan warns of variables that no run gets, unless they would change nothing, and of those that a state
+// cannot have.
+func TestWarnOfEnv(t *testing.T) {
 	t.Parallel()
 
 	cases := map[string]struct {
@@ -278,6 +279,7 @@ func TestIgnoredEnv(t *testing.T) {
 			"spec.forProvider.env TF_DATA_DIR: No effect: the provider chooses the data directory",
 			"spec.forProvider.env TF_WORKSPACE: No effect: the Terraform workspace is \"ws\". To use another one, set the annotation crossplane.io/external-name",
 		}},
+		"Latin1":        {env: []string{"TF_VAR_a=M\xfcller", "A=M\xfcller"}, want: []string{"spec.forProvider.env TF_VAR_a: Not UTF-8: a state has another value, so that each plan may find a change. Save it as UTF-8, or encode it with base64, and use base64decode in the module"}},
 		"TheSame":       {env: []string{"TF_WORKSPACE=ws", "TF_DATA_DIR="}},
 		"OfTheProvider": {environ: []string{"TF_WORKSPACE=x", "TF_DATA_DIR=/x"}},
 	}

@@ -23,7 +23,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	},
 	{
 		// A value of the environment has a text of its own. The columns of a sensitive one would tell its length.
-		regexp.MustCompile(`The given value is not suitable for var\.([\w-]+)(?: declared at \S+|, which is sensitive): (.*?[^.])\.?(?: Invalid value defined at \S+)?$`),
+		regexp.MustCompile(`The given value is not suitable for var\.([^\s,]+)(?: declared at \S+|, which is sensitive): (.*?[^.])\.?(?: Invalid value defined at \S+)?$`),
 		"The value of $1 is not suitable: $2. Correct $1 in spec.forProvider.vars, varmap or varFiles, or in a file .tfvars of the module",
 	},
 	{regexp.MustCompile(`Unsuitable value for var\.(\S+) set using -var="[^"]*": `), "The value of $1 in an option -var, in spec.forProvider.planArgs or in env TF_CLI_ARGS_..., is not suitable: "},
@@ -119,7 +119,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	},
 	{
 		regexp.MustCompile(`Get "https?://localhost/api/v1/\S+": dial tcp \S+: connect: connection refused`),
-		"$0: if it is for the kubernetes backend, its config_path names no file here: set in_cluster_config = true, or give the file in spec.credentials of the ProviderConfig",
+		"$0: if it is for the kubernetes backend, its config_path names no file here: set in_cluster_config = true, or give the file in spec.credentials of the ProviderConfig; otherwise configure the provider block",
 	},
 	{
 		regexp.MustCompile(`please ensure you have installed Azure CLI version \S+ or newer\. Error parsing json result from the Azure CLI: `),

@@ -77,9 +77,9 @@ func joined(texts ...string) string {
 
 // says reports whether the summary or the detail contains one of the texts.
 func (d Diagnostic) says(texts ...string) bool {
-	return slices.ContainsFunc(texts, func(s string) bool {
-		return strings.Contains(oneLine(d.Summary), s) || strings.Contains(oneLine(d.Detail), s)
-	})
+	summary, detail := oneLine(d.Summary), oneLine(d.Detail)
+
+	return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(summary, s) || strings.Contains(detail, s) })
 }
 
 // fileName matches the names of files that people may know by another name: see Workspace.Origin.
@@ -408,7 +408,7 @@ func paragraph(lines []string) (first, rest []string) {
 }
 
 // escapes matches the sequences for a terminal that programs use: of colors and the cursor, titles, character sets and keypads.
-var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[ -/]+[0-~]|[78=>])")
+var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)|[ -/]+[0-~]|[78=>cDEHMNO])")
 
 // shown returns text as a terminal shows it at the end: a return goes back to the begin of the line, as in the steps of a progress.
 // The first line of a provisioner begins with its command.

@@ -26,22 +26,26 @@ func (d *Dir) noteState(m *manifest, entrypoint string) {
 		return
 	}
 
-	if filepath.IsAbs(name) {
-		name, err = filepath.Rel(d.Path(), name)
-	} else {
-		name = path.Join(entrypoint, name)
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(d.Path(), entrypoint, name)
 	}
 
-	if name = path.Clean(name); err == nil && filepath.IsLocal(name) && !slices.Contains(m.States, name) {
-		m.States = append(m.States, name)
+	rel, err := filepath.Rel(d.Path(), name)
+	if err != nil || !filepath.IsLocal(rel) {
+		rel, err = regular.Rel(d.Path(), name) // It may lead here over links.
+	}
+
+	if err == nil && filepath.IsLocal(rel) && !slices.Contains(m.States, rel) {
+		m.States = append(m.States, rel)
 	}
 }
 
 // localStates returns the names of the states of local backends that exist in this directory. They may be names of files in the
 // repository of the module, because people commit their states.
 func (d *Dir) localStates(m *manifest) sets.Set[string] {
-	if m.Initialized != nil {
-		d.noteState(m, m.Initialized.Entrypoint) // An earlier version has not done so.
+	// An earlier version has not recorded them. Init ran in one of the directories of the module.
+	for dir := range dirsOf(m.Module.Files) {
+		d.noteState(m, dir)
 	}
 
 	states := sets.New[string]()
@@ -61,15 +65,24 @@ func (d *Dir) localStates(m *manifest) sets.Set[string] {
 	return states
 }
 
+func dirsOf(files []string) sets.Set[string] {
+	dirs := sets.New(".")
+	for _, name := range files {
+		dirs.Insert(path.Dir(name))
+	}
+
+	return dirs
+}
+
 // checkStates fails if the new module has a directory in place of one of these states, or a file in place of a directory with one.
-func checkStates(states sets.Set[string], dirs, files []string) error {
+func (d *Dir) checkStates(states sets.Set[string], dirs, files []string) error {
 	for state := range states {
 		if slices.Contains(dirs, state) {
 			return fmt.Errorf("cannot use module: %q is a directory in it, but the state of its local backend here: move that away", state)
 		}
 
 		for _, dir := range parents(state) {
-			if slices.Contains(files, dir) {
+			if slices.Contains(files, dir) && checkDir(d.dir, dir) == nil {
 				return fmt.Errorf(stateInWay, dir, state)
 			}
 		}

@@ -61,24 +61,71 @@ func TestLocalStateInModule(t *testing.T) {
 	}
 }
 
-// TestLinkedState ensures that the target of a link at that path is the state, too, and that the link stays.
-func TestLinkedState(t *testing.T) {
+// TestLocalStatePaths has the ways to name a state, which a module of the same name must not replace.
+func TestLocalStatePaths(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		path   func(d *Dir) string
+
+		// states have to stay.
+		states []string
+	}{
+		"Absolute":  {reason: "It may be absolute.", path: func(d *Dir) string { return d.Path() + "/team.state" }, states: []string{"team.state"}},
+		"Out":       {reason: "It may lead out and in again.", path: func(d *Dir) string { return "../" + filepath.Base(d.Path()) + "/team.state" }, states: []string{"team.state"}},
+		"Link":      {reason: "The link stays, and its target.", path: func(*Dir) string { return "link.state" }, states: []string{"link.state", "real.state"}},
+		"Directory": {reason: "A directory may be a link.", path: func(*Dir) string { return "linked/team.state" }, states: []string{"dir/team.state"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			d := newDir(t)
+			filesystem.Write(t, d.Path(), files{"team.state": "applied", "real.state": "applied", "dir/team.state": "applied"})
+
+			tree := files{"main.tf": "1", "team.state": "committed", "real.state": "committed", "dir/team.state": "committed"}
+
+			for link, target := range map[string]string{"link.state": "real.state", "linked": "dir"} {
+				if err := os.Symlink(target, filepath.Join(d.Path(), link)); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			initLocal(t, d, ".", tc.path(d))
+
+			src := newTree(t, d, tree)
+			if err := os.Symlink("dir", filepath.Join(src, "linked")); err != nil {
+				t.Fatal(err)
+			}
+
+			if err := d.ReplaceTree(src, "v"); err != nil {
+				t.Fatal(err)
+			}
+
+			for _, state := range tc.states {
+				if got, err := os.ReadFile(filepath.Join(d.Path(), state)); err != nil || string(got) != "applied" {
+					t.Errorf("%s\n%s: got %q, %v", tc.reason, state, got, err)
+				}
+			}
+		})
+	}
+}
+
+// TestLocalStateOfEarlierVersion ensures that a state that is not in the record of the directory stays, too.
+func TestLocalStateOfEarlierVersion(t *testing.T) {
 	t.Parallel()
 
 	d := newDir(t)
-	filesystem.Write(t, d.Path(), files{"real.state": "applied"})
+	replaceTree(t, d, "v1", files{"env/main.tf": "1", "env/team.state": "committed"})
+	filesystem.Write(t, d.Path(), files{
+		"env/.terraform/terraform.tfstate": `{"version": 3, "backend": {"type": "local", "config": {"path": "team.state"}}}`,
+		"env/team.state":                   "applied",
+	})
+	replaceTree(t, d, "v2", files{"env/main.tf": "2", "env/team.state": "committed"})
 
-	if err := os.Symlink("real.state", filepath.Join(d.Path(), "team.state")); err != nil {
-		t.Fatal(err)
-	}
-
-	initLocal(t, d, ".", filepath.Join(d.Path(), "team.state"))
-	replaceTree(t, d, "v", files{"main.tf": "1", "team.state": "committed", "real.state": "committed"})
-
-	for _, name := range []string{"team.state", "real.state"} {
-		if got, err := os.ReadFile(filepath.Join(d.Path(), name)); err != nil || string(got) != "applied" {
-			t.Errorf("%s: got %q, %v", name, got, err)
-		}
+	if got, err := os.ReadFile(filepath.Join(d.Path(), "env/team.state")); err != nil || string(got) != "applied" {
+		t.Errorf("want the state to stay, got %q, %v", got, err)
 	}
 }
 

@@ -211,6 +211,7 @@ func (d *Dir) ClearInitialized() error {
 		return err
 	}
 
+	d.noteState(m, m.Initialized.Entrypoint) // Init may remove its record.
 	m.Initialized = nil
 
 	return d.writeManifest(m)

@@ -110,7 +110,7 @@ func (d *Dir) ReplaceTree(src, revision string) error {
 	}
 
 	states := d.localStates(m)
-	if err := checkStates(states, dirs, files); err != nil {
+	if err := d.checkStates(states, dirs, files); err != nil {
 		return err
 	}
 

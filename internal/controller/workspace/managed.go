@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -271,7 +270,7 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 // reportRefused records an Event if the API server has refused a status: the managed reconciler only returns the error, so that the old
 // status would be all that people see. Without an answer, there is no Event, either.
 func (w managedStatusWriter) reportRefused(ws workspace.Workspace, err error) {
-	if kerrors.ReasonForError(err) != metav1.StatusReasonUnknown && !kerrors.IsConflict(err) && !kerrors.IsNotFound(err) {
+	if answer := kerrors.APIStatus(nil); errors.As(err, &answer) && !kerrors.IsConflict(err) && !kerrors.IsNotFound(err) {
 		w.connector.recorder.Event(ws, event.Warning(reasonCannotUpdate, errors.Wrap(err, "cannot update the status, which is out of date")))
 	}
 }

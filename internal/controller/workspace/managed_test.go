@@ -124,6 +124,7 @@ func TestStatusRefused(t *testing.T) {
 	}{
 		"Refused":  {reason: "A policy refuses the status.", err: kerrors.NewForbidden(schema.GroupResource{}, "", errors.New("denied")), want: []string{"CannotUpdateManagedResource"}},
 		"Conflict": {reason: "The next try has the latest version.", err: kerrors.NewConflict(schema.GroupResource{}, "", nil)},
+		"TooLarge": {reason: "The API server passes on what etcd says.", err: &kerrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: "etcdserver: request is too large"}}, want: []string{"CannotUpdateManagedResource"}},
 		"NoAnswer": {reason: "It passes.", err: errors.New("connection reset")},
 		"Gone":     {reason: "The Workspace is gone.", err: kerrors.NewNotFound(schema.GroupResource{}, "")},
 	}
