@@ -74,6 +74,7 @@ func TestLocalStatePaths(t *testing.T) {
 	}{
 		"Absolute":  {reason: "It may be absolute.", path: func(d *Dir) string { return d.Path() + "/team.state" }, states: []string{"team.state"}},
 		"Out":       {reason: "It may lead out and in again.", path: func(d *Dir) string { return "../" + filepath.Base(d.Path()) + "/team.state" }, states: []string{"team.state"}},
+		"OverLink":  {reason: "The root may be a link.", path: func(d *Dir) string { return linkTo(t, filepath.Dir(d.Path())) + "/" + filepath.Base(d.Path()) + "/team.state" }, states: []string{"team.state"}},
 		"Link":      {reason: "The link stays, and its target.", path: func(*Dir) string { return "link.state" }, states: []string{"link.state", "real.state"}},
 		"Directory": {reason: "A directory may be a link.", path: func(*Dir) string { return "linked/team.state" }, states: []string{"dir/team.state"}},
 	}
@@ -156,4 +157,16 @@ func initLocal(t *testing.T, d *Dir, entrypoint, path string) {
 	if err := d.MarkInitialized(entrypoint, "digest"); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// linkTo returns a link to a directory.
+func linkTo(t *testing.T, dir string) string {
+	t.Helper()
+
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+
+	return link
 }

@@ -66,7 +66,7 @@ func (e foreignStateError) Error() string {
 	}
 
 	if e.copied {
-		remedy += "if this state is a copy, and both are to stay, set \"lineage\" in it to a new UUID, raise its \"serial\", and put it back; or "
+		remedy += "if this copy was left over, delete it; if it was split off, and has no resource in common with the other one (a deletion would destroy it), set \"lineage\" in it to a new UUID, raise its \"serial\", and put it back; or "
 	}
 
 	return fmt.Sprintf("the state of Terraform workspace %q %s %s, which %s the same backend: %sset another annotation %s, or use another backend, which creates the infrastructure once more. To take over what exists, delete that Workspace so that its infrastructure stays (policies without Delete)",
