@@ -7,10 +7,13 @@ package workspace
 import (
 	"cmp"
 	"encoding/hex"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
@@ -27,15 +30,32 @@ import (
 func Owns(ws Workspace) bool {
 	o := ws.GetOwnership()
 
-	return o.Lineage != "" || o.CreationSucceeded != nil || (ws.GetObservation().Checksum != "" && !OnlyObserves(ws))
+	return o.Lineage != "" || o.CreationSucceeded != nil || (hasResult(ws) && !OnlyObserves(ws))
+}
+
+// hasResult says whether a plan or an apply has succeeded, also one of a version of the provider that recorded no state: it wrote a checksum
+// after a plan, and left it out after an update, until the next plan.
+func hasResult(ws Workspace) bool {
+	return ws.GetObservation().Checksum != "" || recordsNothing(ws) && ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonAvailable
+}
+
+// beganBefore says whether such a version has begun to create the infrastructure, and did not record the end. Its managed reconciler
+// refuses to go on then, with this text. That of this version goes on, and does not write it.
+func beganBefore(ws Workspace) bool {
+	return recordsNothing(ws) && ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonCreating &&
+		strings.HasPrefix(ws.GetCondition(xpv2.TypeSynced).Message, "cannot determine creation result")
+}
+
+func recordsNothing(ws Workspace) bool {
+	own, seen := ws.GetOwnership(), ws.GetObservation()
+
+	return own.Lineage == "" && own.CreationStarted == nil && seen.State == nil && seen.Checksum == ""
 }
 
 // IsStateless says whether no state of the Workspace can exist yet: it has observed none, and has
 // never begun to make one.
 func IsStateless(ws Workspace) bool {
-	own, seen := ws.GetOwnership(), ws.GetObservation()
-
-	return own.CreationStarted == nil && own.Lineage == "" && seen.Checksum == "" && seen.State == nil
+	return recordsNothing(ws) && !hasResult(ws) && !beganBefore(ws)
 }
 
 // IsBlank says whether nothing was ever applied to a state without resources and outputs. Some
@@ -82,7 +102,7 @@ func OwnershipOf(ws Workspace, lineage, name string) StateOwnership {
 		return OwnershipRemembered
 	case own.CreationStarted != nil:
 		return OwnershipBegun
-	case seen == nil && wasReconciled(ws) && isLegacyChecksum(ws.GetObservation().Checksum):
+	case seen == nil && (wasReconciled(ws) && isLegacyChecksum(ws.GetObservation().Checksum) || beganBefore(ws)):
 		return OwnershipPossible
 	default:
 		return OwnershipNone
@@ -101,7 +121,7 @@ func MayWorkOn(ws Workspace, lineage, name string) bool {
 }
 
 func wasReconciled(ws Workspace) bool {
-	return ws.GetObservation().Checksum != "" && (!OnlyObserves(ws) || HasBegun(ws))
+	return hasResult(ws) && (!OnlyObserves(ws) || HasBegun(ws))
 }
 
 // OwnershipOfFound says how strongly a Workspace owns the state with the supplied lineage that it
@@ -133,11 +153,11 @@ func TerraformWorkspace(o client.Object) string {
 }
 
 // isLegacyChecksum says whether a version of the provider that recorded no state has written the
-// checksum, which was an MD5.
+// checksum, which was an MD5, or has left it out.
 func isLegacyChecksum(s string) bool {
 	b, err := hex.DecodeString(s)
 
-	return err == nil && len(b) == 16
+	return s == "" || err == nil && len(b) == 16
 }
 
 // Begin records in the status of the Workspace that it takes over the supplied state, which is

@@ -14,6 +14,7 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
@@ -33,16 +34,18 @@ func TestOwns(t *testing.T) {
 		opts   []option
 		want   bool
 	}{
-		"New":       {reason: "It has no status."},
-		"Begun":     {reason: "The creation may have failed before it created anything.", opts: []option{began(0)}},
-		"Owner":     {reason: "It has recorded a state as its own.", opts: []option{owns("l")}, want: true},
-		"Creator":   {reason: "It created the infrastructure.", opts: []option{began(0), succeeded()}, want: true},
-		"Adopter":   {reason: "It was reconciled with the state.", opts: []option{reconciled(legacyChecksum)}, want: true},
-		"Observer":  {reason: "It only observes, and has the checksum of an older version.", opts: []option{observes(), reconciled(legacyChecksum)}},
-		"Late":      {reason: "It only observes: a Workspace has nothing to initialize late.", opts: []option{policies(xpv2.ManagementActionObserve, xpv2.ManagementActionLateInitialize), reconciled(checksum)}},
-		"Deleter":   {reason: "It may destroy the infrastructure.", opts: []option{policies(xpv2.ManagementActionObserve, xpv2.ManagementActionDelete), reconciled(checksum)}, want: true},
-		"Pensioner": {reason: "It created the infrastructure, and only observes now.", opts: []option{began(0), succeeded(), observes()}, want: true},
-		"Annotated": {reason: "A copy has the annotations of the original.", opts: []option{annotated}},
+		"New":         {reason: "It has no status."},
+		"Begun":       {reason: "The creation may have failed before it created anything.", opts: []option{began(0)}},
+		"Owner":       {reason: "It has recorded a state as its own.", opts: []option{owns("l")}, want: true},
+		"Creator":     {reason: "It created the infrastructure.", opts: []option{began(0), succeeded()}, want: true},
+		"Adopter":     {reason: "It was reconciled with the state.", opts: []option{reconciled(legacyChecksum)}, want: true},
+		"Observer":    {reason: "It only observes, and has the checksum of an older version.", opts: []option{observes(), reconciled(legacyChecksum)}},
+		"Updated":     {reason: "An older version has updated it, and left out the checksum.", opts: []option{available()}, want: true},
+		"Interrupted": {reason: "An older version may have created nothing.", opts: []option{interrupted()}},
+		"Late":        {reason: "It only observes: a Workspace has nothing to initialize late.", opts: []option{policies(xpv2.ManagementActionObserve, xpv2.ManagementActionLateInitialize), reconciled(checksum)}},
+		"Deleter":     {reason: "It may destroy the infrastructure.", opts: []option{policies(xpv2.ManagementActionObserve, xpv2.ManagementActionDelete), reconciled(checksum)}, want: true},
+		"Pensioner":   {reason: "It created the infrastructure, and only observes now.", opts: []option{began(0), succeeded(), observes()}, want: true},
+		"Annotated":   {reason: "A copy has the annotations of the original.", opts: []option{annotated}},
 	}
 
 	for name, tc := range cases {
@@ -67,13 +70,19 @@ func TestTitleTo(t *testing.T) {
 		want   StateOwnership
 		own    StateOwnership
 	}{
-		"New":           {reason: "It has no state yet."},
-		"Owner":         {reason: "Its status says so.", opts: []option{owns("l")}, want: OwnershipRecorded, own: OwnershipRecorded},
-		"OwnerOfOther":  {reason: "It has another state.", opts: []option{owns("k"), reconciled(checksum), began(0)}},
-		"OwnerOfLost":   {reason: "It has recorded another state. This counts more than the last observed one.", opts: []option{owns("k"), seen("l"), reconciled(checksum)}},
-		"Observer":      {reason: "It only observes, and owns nothing.", opts: []option{observes(), reconciled(legacyChecksum), seen("l")}},
-		"FormerLooker":  {reason: "It has only observed the state.", opts: []option{seen("l")}},
-		"Legacy":        {reason: "It is unknown which state it has.", opts: []option{reconciled(legacyChecksum)}, want: OwnershipPossible, own: OwnershipRemembered},
+		"New":          {reason: "It has no state yet."},
+		"Owner":        {reason: "Its status says so.", opts: []option{owns("l")}, want: OwnershipRecorded, own: OwnershipRecorded},
+		"OwnerOfOther": {reason: "It has another state.", opts: []option{owns("k"), reconciled(checksum), began(0)}},
+		"OwnerOfLost":  {reason: "It has recorded another state. This counts more than the last observed one.", opts: []option{owns("k"), seen("l"), reconciled(checksum)}},
+		"Observer":     {reason: "It only observes, and owns nothing.", opts: []option{observes(), reconciled(legacyChecksum), seen("l")}},
+		"FormerLooker": {reason: "It has only observed the state.", opts: []option{seen("l")}},
+		"Legacy":       {reason: "It is unknown which state it has.", opts: []option{reconciled(legacyChecksum)}, want: OwnershipPossible, own: OwnershipRemembered},
+		"Updated":      {reason: "It has no checksum until the next plan.", opts: []option{available()}, want: OwnershipPossible, own: OwnershipRemembered},
+		"UpdatedNow":   {reason: "This version records what it has begun.", opts: []option{available(), began(0)}, want: OwnershipBegun, own: OwnershipBegun},
+		"Interrupted":  {reason: "An older version has begun to create.", opts: []option{interrupted()}, want: OwnershipPossible, own: OwnershipRemembered},
+		"Creating": {reason: "This version has created nothing yet.", opts: []option{func(ws *namespacedv1beta1.Workspace) {
+			ws.SetConditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("create failed")))
+		}}},
 		"LegacyNamed":   {reason: "It has another Terraform workspace.", opts: []option{named("other"), reconciled(legacyChecksum)}, own: OwnershipRemembered},
 		"LegacySeen":    {reason: "It was reconciled with it.", opts: []option{reconciled(legacyChecksum), seen("l")}, want: OwnershipRemembered, own: OwnershipRemembered},
 		"LegacyOther":   {reason: "It was reconciled with another one.", opts: []option{reconciled(legacyChecksum), seen("k")}},
@@ -96,6 +105,48 @@ func TestTitleTo(t *testing.T) {
 			ws := newWorkspace("a", tc.opts...)
 			if diff := cmp.Diff([]StateOwnership{tc.want, tc.own}, []StateOwnership{OwnershipOf(ws, "l", "name"), OwnershipOfFound(ws, "l")}); diff != "" {
 				t.Errorf("\n%s\nTitleTo(...) and OwnershipOfFound(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// available is what an older version leaves after an update: neither a checksum nor a state.
+func available() option {
+	return func(ws *namespacedv1beta1.Workspace) { ws.SetConditions(xpv2.Available(), xpv2.ReconcileSuccess()) }
+}
+
+// interrupted is what an older version leaves if it ends during a creation.
+func interrupted() option {
+	return func(ws *namespacedv1beta1.Workspace) {
+		ws.SetConditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("cannot determine creation result - remove the "+meta.AnnotationKeyExternalCreatePending+" annotation if it is safe to proceed")))
+	}
+}
+
+func TestIsStateless(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		opts   []option
+		want   bool
+	}{
+		"New": {reason: "It has no status.", want: true},
+		"Failed": {reason: "It has created nothing.", opts: []option{func(ws *namespacedv1beta1.Workspace) {
+			ws.SetConditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))
+		}}, want: true},
+		"Begun":       {reason: "It may have created something.", opts: []option{began(0)}},
+		"Owner":       {reason: "It has a state.", opts: []option{owns("l")}},
+		"Observer":    {reason: "It has seen one.", opts: []option{seen("l")}},
+		"Legacy":      {reason: "An older version has planned.", opts: []option{reconciled(legacyChecksum)}},
+		"Updated":     {reason: "An older version has applied.", opts: []option{available()}},
+		"Interrupted": {reason: "An older version may have applied.", opts: []option{interrupted()}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if got := IsStateless(newWorkspace("a", tc.opts...)); got != tc.want {
+				t.Errorf("\n%s\nIsStateless(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}

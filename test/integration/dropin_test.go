@@ -49,6 +49,7 @@ func testDropIn(t *testing.T, c *cluster) {
 	inline.leave(t, "")
 
 	remote := newLegacy(t, c, namespacedScope, ns, root, withUpstream(u))
+	remote.updated = true
 	(&repository{dir: root}).git(t, "clone", "--quiet", "--branch=main", u.door.url+"/repo", remote.dir)
 	remote.leave(t, u.module)
 
@@ -78,6 +79,9 @@ type legacy struct {
 	dir string
 
 	state storedState
+
+	// updated says that the last thing that it did was an update.
+	updated bool
 
 	// kept are objects that nothing changes, with their versions.
 	kept map[client.Object]string
@@ -156,6 +160,10 @@ func (l *legacy) leaveStatus(t *testing.T) {
 		seen.Outputs[name] = extv1.JSON{Raw: []byte(strconv.Quote(o.Value))}
 	}
 
+	if l.updated {
+		seen.Checksum = "" // It writes another one after the next plan.
+	}
+
 	l.ws.SetObservation(seen)
 	l.ws.SetConditions(xpv2.ReconcileSuccess().WithObservedGeneration(l.ws.GetGeneration()), xpv2.Available())
 	l.c.updateStatus(t, l.ws)
@@ -232,6 +240,12 @@ func (l *legacy) expectTakenOver(t *testing.T, i *instance) {
 	})
 	expectRuns(t, i, l.ws, "init", "plan")
 	expectOutputs(t, l.c, l.ws, l.outputs("hello"))
+
+	// With this, a person would have to accept each deletion.
+	if got := l.ws.GetCondition(workspace.TypeStateTakenOver); got.Status == corev1.ConditionTrue {
+		t.Errorf("Workspace %q has created its state, and has the condition %q", l.ws.GetName(), got.Message)
+	}
+
 	expectSource(t, l.c, l.ws, l.source)
 	expectUsers(t, l.c, l.config, 1)
 	expectNothingOnDisk(t, i, l.ws, legacySecret)
