@@ -72,9 +72,11 @@ func TestLocalStatePaths(t *testing.T) {
 		// states have to stay.
 		states []string
 	}{
-		"Absolute":  {reason: "It may be absolute.", path: func(d *Dir) string { return d.Path() + "/team.state" }, states: []string{"team.state"}},
-		"Out":       {reason: "It may lead out and in again.", path: func(d *Dir) string { return "../" + filepath.Base(d.Path()) + "/team.state" }, states: []string{"team.state"}},
-		"OverLink":  {reason: "The root may be a link.", path: func(d *Dir) string { return linkTo(t, filepath.Dir(d.Path())) + "/" + filepath.Base(d.Path()) + "/team.state" }, states: []string{"team.state"}},
+		"Absolute": {reason: "It may be absolute.", path: func(d *Dir) string { return d.Path() + "/team.state" }, states: []string{"team.state"}},
+		"Out":      {reason: "It may lead out and in again.", path: func(d *Dir) string { return "../" + filepath.Base(d.Path()) + "/team.state" }, states: []string{"team.state"}},
+		"OverLink": {reason: "The root may be a link.", path: func(d *Dir) string {
+			return linkTo(t, filepath.Dir(d.Path())) + "/" + filepath.Base(d.Path()) + "/team.state"
+		}, states: []string{"team.state"}},
 		"Link":      {reason: "The link stays, and its target.", path: func(*Dir) string { return "link.state" }, states: []string{"link.state", "real.state"}},
 		"Directory": {reason: "A directory may be a link.", path: func(*Dir) string { return "linked/team.state" }, states: []string{"dir/team.state"}},
 	}

@@ -102,7 +102,7 @@ func OwnershipOf(ws Workspace, lineage, name string) StateOwnership {
 		return OwnershipRemembered
 	case own.CreationStarted != nil:
 		return OwnershipBegun
-	case seen == nil && (wasReconciled(ws) && isLegacyChecksum(ws.GetObservation().Checksum) || beganBefore(ws)):
+	case isLegacy(ws):
 		return OwnershipPossible
 	default:
 		return OwnershipNone
@@ -150,6 +150,13 @@ func Knows(ws Workspace, lineage string) bool {
 // TerraformWorkspace returns the name of the Terraform workspace of a Workspace.
 func TerraformWorkspace(o client.Object) string {
 	return cmp.Or(meta.GetExternalName(o), o.GetName())
+}
+
+// isLegacy says whether the last version of the provider that did something for the Workspace recorded no state.
+func isLegacy(ws Workspace) bool {
+	seen := ws.GetObservation()
+
+	return seen.State == nil && wasReconciled(ws) && isLegacyChecksum(seen.Checksum) || beganBefore(ws)
 }
 
 // isLegacyChecksum says whether a version of the provider that recorded no state has written the
