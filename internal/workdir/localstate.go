@@ -41,10 +41,14 @@ func (d *Dir) noteState(m *manifest, entrypoint string) {
 }
 
 // localStates returns the names of the states of local backends that exist in this directory. They may be names of files in the
-// repository of the module, because people commit their states.
-func (d *Dir) localStates(m *manifest) sets.Set[string] {
-	// An earlier version has not recorded them. Init ran in one of the directories of the module.
-	for dir := range dirsOf(m.Module.Files) {
+// repository of the module, because people commit their states. dirs are those of the next module.
+func (d *Dir) localStates(m *manifest, dirs ...string) sets.Set[string] {
+	// An earlier version, or another provider, has not recorded them. Init ran in one of these directories.
+	if m.Initialized != nil {
+		dirs = append(dirs, m.Initialized.Entrypoint)
+	}
+
+	for dir := range dirsOf(m.Module.Files).Insert(dirs...) {
 		d.noteState(m, dir)
 	}
 

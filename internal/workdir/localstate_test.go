@@ -115,20 +115,33 @@ func TestLocalStatePaths(t *testing.T) {
 	}
 }
 
-// TestLocalStateOfEarlierVersion ensures that a state that is not in the record of the directory stays, too.
+// TestLocalStateOfEarlierVersion ensures that a state that is not in the record of the directory stays, too: of an earlier version, or
+// of another provider, which has no record.
 func TestLocalStateOfEarlierVersion(t *testing.T) {
 	t.Parallel()
 
-	d := newDir(t)
-	replaceTree(t, d, "v1", files{"env/main.tf": "1", "env/team.state": "committed"})
-	filesystem.Write(t, d.Path(), files{
-		"env/.terraform/terraform.tfstate": `{"version": 3, "backend": {"type": "local", "config": {"path": "team.state"}}}`,
-		"env/team.state":                   "applied",
-	})
-	replaceTree(t, d, "v2", files{"env/main.tf": "2", "env/team.state": "committed"})
+	for name, leave := range map[string]func(t *testing.T, d *Dir){
+		"Earlier": func(t *testing.T, d *Dir) {
+			t.Helper()
+			replaceTree(t, d, "v1", files{"env/main.tf": "1", "env/team.state": "committed"})
+		},
+		"Other": func(*testing.T, *Dir) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-	if got, err := os.ReadFile(filepath.Join(d.Path(), "env/team.state")); err != nil || string(got) != "applied" {
-		t.Errorf("want the state to stay, got %q, %v", got, err)
+			d := newDir(t)
+			leave(t, d)
+			filesystem.Write(t, d.Path(), files{
+				"env/.terraform/terraform.tfstate": `{"version": 3, "backend": {"type": "local", "config": {"path": "team.state"}}}`,
+				"env/team.state":                   "applied",
+			})
+			replaceTree(t, d, "v2", files{"env/main.tf": "2", "env/team.state": "committed"})
+
+			if got, err := os.ReadFile(filepath.Join(d.Path(), "env/team.state")); err != nil || string(got) != "applied" {
+				t.Errorf("want the state to stay, got %q, %v", got, err)
+			}
+		})
 	}
 }
 

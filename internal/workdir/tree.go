@@ -109,7 +109,7 @@ func (d *Dir) ReplaceTree(src, revision string) error {
 		}
 	}
 
-	states := d.localStates(m)
+	states := d.localStates(m, dirs...)
 	if err := d.checkStates(states, dirs, files); err != nil {
 		return err
 	}

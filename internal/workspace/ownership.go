@@ -40,7 +40,8 @@ func hasResult(ws Workspace) bool {
 }
 
 // beganBefore says whether such a version has begun to create the infrastructure, and did not record the end. Its managed reconciler
-// refuses to go on then, with this text. That of this version goes on, and does not write it.
+// refuses to go on then, with this text. That of this version goes on, and does not write it. It may have created nothing, so that it owns
+// nothing either.
 func beganBefore(ws Workspace) bool {
 	return recordsNothing(ws) && ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonCreating &&
 		strings.HasPrefix(ws.GetCondition(xpv2.TypeSynced).Message, "cannot determine creation result")
@@ -156,7 +157,19 @@ func TerraformWorkspace(o client.Object) string {
 func isLegacy(ws Workspace) bool {
 	seen := ws.GetObservation()
 
-	return seen.State == nil && wasReconciled(ws) && isLegacyChecksum(seen.Checksum) || beganBefore(ws)
+	return seen.State == nil && wasReconciled(ws) && isLegacyChecksum(seen.Checksum)
+}
+
+// restoredChecksum is the MD5 of nothing.
+const restoredChecksum = "d41d8cd98f00b204e9800998ecf8427e"
+
+// RestoreChecksum sets a checksum in the place of one that a version of the provider that recorded no state has left out: it stays when
+// the condition Ready changes.
+func RestoreChecksum(ws Workspace) {
+	if o := ws.GetObservation(); o.Checksum == "" && hasResult(ws) {
+		o.Checksum = restoredChecksum
+		ws.SetObservation(o)
+	}
 }
 
 // isLegacyChecksum says whether a version of the provider that recorded no state has written the

@@ -79,10 +79,15 @@ func TestTitleTo(t *testing.T) {
 		"Legacy":       {reason: "It is unknown which state it has.", opts: []option{reconciled(legacyChecksum)}, want: OwnershipPossible, own: OwnershipRemembered},
 		"Updated":      {reason: "It has no checksum until the next plan.", opts: []option{available()}, want: OwnershipPossible, own: OwnershipRemembered},
 		"UpdatedNow":   {reason: "This version records what it has begun.", opts: []option{available(), began(0)}, want: OwnershipBegun, own: OwnershipBegun},
-		"Interrupted":  {reason: "An older version has begun to create.", opts: []option{interrupted()}, want: OwnershipPossible, own: OwnershipRemembered},
+		"Interrupted":  {reason: "An older version has begun to create. What is there may have another owner.", opts: []option{interrupted()}},
 		"Creating": {reason: "This version has created nothing yet.", opts: []option{func(ws *namespacedv1beta1.Workspace) {
 			ws.SetConditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("create failed")))
 		}}},
+		"UpdatedThen": {reason: "Its condition Ready has changed since.", opts: []option{available(), func(ws *namespacedv1beta1.Workspace) {
+			RestoreChecksum(ws)
+			ws.SetConditions(xpv2.Deleting())
+		}}, want: OwnershipPossible, own: OwnershipRemembered},
+		"NotUpdated":    {reason: "There is nothing to restore.", opts: []option{func(ws *namespacedv1beta1.Workspace) { RestoreChecksum(ws) }}},
 		"LegacyNamed":   {reason: "It has another Terraform workspace.", opts: []option{named("other"), reconciled(legacyChecksum)}, own: OwnershipRemembered},
 		"LegacySeen":    {reason: "It was reconciled with it.", opts: []option{reconciled(legacyChecksum), seen("l")}, want: OwnershipRemembered, own: OwnershipRemembered},
 		"LegacyOther":   {reason: "It was reconciled with another one.", opts: []option{reconciled(legacyChecksum), seen("k")}},

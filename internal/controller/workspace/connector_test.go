@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
@@ -43,5 +45,23 @@ func TestChooseCLI(t *testing.T) {
 				t.Errorf("\n%s\nchooseCLI(...): want the default one or error %q, got %v, %v", tc.reason, tc.err, got, err)
 			}
 		})
+	}
+}
+
+// TestConnectOfEarlierVersion ensures that a Workspace that the existing provider has updated last is recognized also after a failure, with
+// which its condition Ready may change.
+func TestConnectOfEarlierVersion(t *testing.T) {
+	t.Parallel()
+
+	r := newAttempt(t, with())
+	r.ws.SetConditions(xpv2.Available())
+	r.ws.SetWriteConnectionSecretToReference(&xpv2.SecretReference{Name: "not a name", Namespace: "ns"})
+
+	if _, err := r.connector.Connect(t.Context(), r.ws); err == nil {
+		t.Fatal("want an error about the Secret")
+	}
+
+	if r.ws.GetObservation().Checksum == "" {
+		t.Error("want a checksum, as after a plan of the existing provider")
 	}
 }
