@@ -57,7 +57,7 @@ func TestConnectOfEarlierVersion(t *testing.T) {
 	r.ws.SetConditions(xpv2.Available())
 	r.ws.SetWriteConnectionSecretToReference(&xpv2.SecretReference{Name: "not a name", Namespace: "ns"})
 
-	if _, err := r.connector.Connect(t.Context(), r.ws); err == nil {
+	if _, err := r.Connect(t.Context(), r.ws); err == nil {
 		t.Fatal("want an error about the Secret")
 	}
 
