@@ -157,7 +157,6 @@ func TestIsStateless(t *testing.T) {
 	}
 }
 
-// TestContest has a Workspace, which owns nothing by default, try to take over a state.
 // creates is a Workspace that has begun to create its resources in an empty state.
 func creates(after time.Duration) option {
 	return func(ws *namespacedv1beta1.Workspace) {
@@ -165,6 +164,7 @@ func creates(after time.Duration) option {
 	}
 }
 
+// TestContest has a Workspace, which owns nothing by default, try to take over a state.
 func TestContest(t *testing.T) {
 	t.Parallel()
 
