@@ -61,31 +61,38 @@ func TestTempDir(t *testing.T) {
 				return
 			}
 
-			if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
-				t.Errorf("want a directory for one user, got %v, %v", info, err)
-			}
-
-			deep := filepath.Join(dir, "a")
-			if err := os.Mkdir(deep, 0o700); err != nil {
-				t.Fatal(err)
-			}
-
-			if err := os.WriteFile(filepath.Join(deep, "b"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-
-			if err := os.Chmod(deep, 0o500); err != nil {
-				t.Fatal(err)
-			}
-
-			if err := r.Close(); err != nil {
-				t.Fatal(err)
-			}
-
-			if _, err := os.Lstat(dir); !os.IsNotExist(err) {
-				t.Errorf("want the directory to be removed, got %v", err)
-			}
+			expectRemovedAtEnd(t, r, dir)
 		})
+	}
+}
+
+// expectRemovedAtEnd expects that nothing is left of a directory for one user when the run has ended.
+func expectRemovedAtEnd(t *testing.T, r *Runner, dir string) {
+	t.Helper()
+
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("want a directory for one user, got %v, %v", info, err)
+	}
+
+	deep := filepath.Join(dir, "a")
+	if err := os.Mkdir(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile(filepath.Join(deep, "b"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.Chmod(deep, 0o500); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
+		t.Errorf("want the directory to be removed, got %v", err)
 	}
 }
 
