@@ -12,6 +12,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 )
 
+// tempUID is of no Workspace of another test: the Workspaces of all tests of this process have their directories beside each other.
+const tempUID = "44444444-4444-4444-8444-444444444444"
+
 // TestTempDir ensures that runs have a directory for temporary files that does not outlive them, and that a fetch, whose result is for
 // all Workspaces, does not depend on it.
 func TestTempDir(t *testing.T) {
@@ -33,7 +36,7 @@ func TestTempDir(t *testing.T) {
 			p := newPlace(t)
 			p.answerPlanned(t)
 
-			r := p.stubbed(t, firstUID, tc.change...)
+			r := p.stubbed(t, tempUID, tc.change...)
 
 			want, _ := tempDir(r.Dir)
 
