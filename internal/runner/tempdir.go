@@ -5,7 +5,6 @@
 package runner
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,7 +52,11 @@ func removeTempDir(dir *workdir.Dir) error {
 
 	err := os.RemoveAll(path)
 	if err != nil {
-		makeWritable(path)
+		if root, err := os.OpenRoot(path); err == nil {
+			defer root.Close() //nolint:errcheck // Nothing is written through it.
+
+			workdir.MakeAccessible(root, ".")
+		}
 
 		err = os.RemoveAll(path)
 	}
@@ -64,21 +67,4 @@ func removeTempDir(dir *workdir.Dir) error {
 	}
 
 	return errors.Wrap(err, "cannot remove temporary files")
-}
-
-// makeWritable makes all directories below path accessible: some programs make read-only ones.
-func makeWritable(path string) {
-	root, err := os.OpenRoot(path)
-	if err != nil {
-		return
-	}
-	defer root.Close() //nolint:errcheck // Nothing is written through it.
-
-	_ = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		if err == nil && e.IsDir() {
-			_ = root.Chmod(name, 0o700) // The error of the removal says more.
-		}
-
-		return nil
-	})
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"strings"
 
@@ -125,15 +126,21 @@ func (r *Root) writable(name string, fn func(string) error) error {
 		return nil
 	}
 
-	_ = fs.WalkDir(r.dir.FS(), name, func(path string, e fs.DirEntry, err error) error {
+	MakeAccessible(r.dir, name)
+
+	return fn(name)
+}
+
+// MakeAccessible lets this user change the directory of this name and all below. It returns no error: the change that follows says
+// more.
+func MakeAccessible(root *os.Root, name string) {
+	_ = fs.WalkDir(root.FS(), name, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() {
-			_ = r.dir.Chmod(path, 0o700) // The error of fn says more.
+			_ = root.Chmod(path, 0o700)
 		}
 
 		return nil
 	})
-
-	return fn(name)
 }
 
 // keepStates moves states that no run could save, and those without a backend, to unsavedDir.

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+)
+
+// warnings returns what only init warns of: nobody sees its output.
+func (r *Runner) warnings() terraform.Warnings {
+	record, err := readBackend(r.run.Dir)
+	configured := r.Inputs.configuredBackend()
+
+	var d terraform.Diagnostic
+
+	switch {
+	case err != nil || r.usual != nil:
+		return terraform.Warnings{}
+	case r.Inputs.backend && record.Type == "":
+		d = terraform.Diagnostic{
+			File: r.Inputs.origins[backendFile].field, Summary: "No backend",
+			Detail: "neither spec.configuration nor the module has a backend block, so that the state is on the disk of this instance only",
+		}
+	case configured != "" && configured != record.Type:
+		d = terraform.Diagnostic{
+			File: r.Inputs.origins[configurationFile].field, Summary: "Another backend",
+			Detail: fmt.Sprintf("an override file of the module, such as backend_override.tf, replaces the backend %q with %q, where the state is now", configured, record.Type),
+		}
+	default:
+		return terraform.Warnings{}
+	}
+
+	return terraform.Warnings{First: []terraform.Diagnostic{d}}
+}
+
+// warnOfEnv warns of variables of the Workspace that no run gets, see terraform.Environ, for which people expect another state, and of
+// values that a state cannot have: with them, each plan may find a change.
+func (r *Runner) warnOfEnv() terraform.Warnings {
+	var w terraform.Warnings
+
+	for _, kv := range r.Inputs.env {
+		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "TF_VAR_") && !utf8.ValidString(value) {
+			w.First = append(w.First, terraform.Diagnostic{
+				File: "spec.forProvider.env " + name, Summary: "Not UTF-8",
+				Detail: "a state has another value, so that each plan may find a change. Save it as UTF-8, or encode it with base64, and use base64decode in the module",
+			})
+		}
+	}
+
+	for _, v := range []struct{ name, usual, instead string }{
+		{"TF_WORKSPACE", r.Name, fmt.Sprintf("the Terraform workspace is %q. To use another one, set the annotation %s", r.Name, meta.AnnotationKeyExternalName)},
+		{"TF_DATA_DIR", "", "the provider chooses the data directory"},
+	} {
+		if value, ok := environ.Lookup(r.Inputs.env, v.name); ok && value != v.usual {
+			w.First = append(w.First, terraform.Diagnostic{File: "spec.forProvider.env " + v.name, Summary: "No effect", Detail: v.instead})
+		}
+	}
+
+	return w
+}
+
+// otherChanges warns of an apply that has made other changes than the plan, because each has its own arguments. Nothing
+// else would tell why each poll plans the same changes again.
+func (r *Runner) otherChanges(planned, made terraform.Summary) terraform.Warnings {
+	p := r.Inputs.parameters
+	if planned == made || r.AppliesPlan() || slices.Equal(p.PlanArgs, p.ApplyArgs) {
+		return terraform.Warnings{}
+	}
+
+	return terraform.Warnings{First: []terraform.Diagnostic{{
+		File: "spec.forProvider.planArgs and applyArgs", Summary: "Other changes than planned",
+		Detail: fmt.Sprintf("the plan had %d to add, %d to change and %d to destroy, and the apply made %d, %d and %d. It does not use planArgs: each poll plans the rest again. Give both the same arguments",
+			planned.Add, planned.Change, planned.Destroy, made.Add, made.Change, made.Destroy),
+	}}}
+}
