@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,19 +130,16 @@ func orphans() []int {
 	return pids
 }
 
-// childrenOf returns the children of all threads of a process.
+// childrenOf returns the children of the main thread of a process. The kernel makes orphans its children, not those of another thread
+// (find_alive_thread in kernel/exit.c).
 func childrenOf(pid int) []int {
-	files, _ := filepath.Glob(procFile(pid, "task/*/children")) // The pattern is valid.
+	text, _ := os.ReadFile(procFile(pid, fmt.Sprintf("task/%d/children", pid))) // The process may have ended.
 
 	var pids []int
 
-	for _, file := range files {
-		text, _ := os.ReadFile(file) //nolint:gosec // It is in /proc. The thread may have ended.
-
-		for word := range strings.FieldsSeq(string(text)) {
-			if child, err := strconv.Atoi(word); err == nil {
-				pids = append(pids, child)
-			}
+	for word := range strings.FieldsSeq(string(text)) {
+		if child, err := strconv.Atoi(word); err == nil {
+			pids = append(pids, child)
 		}
 	}
 
