@@ -52,6 +52,11 @@ func Lost(ws Workspace, found Found) (reason, loss string) {
 		had.Resources = unknownResources
 	}
 
+	// A state that was emptied by hand has a later serial.
+	if wasAvailable(ws) && found.Empty && IsBlank(found.StateSummary) {
+		had.Resources = unknownResources
+	}
+
 	// Without resources, nothing could be created twice.
 	if had.Resources == 0 {
 		return "", ""
@@ -98,7 +103,8 @@ func lost(had commonv1beta1.StateSummary, found Found) string {
 	}
 }
 
-// unknownResources is the number of resources that an interrupted first apply may have created.
+// unknownResources is the number of resources that an interrupted first apply may have created, or that a version of the provider that
+// recorded no state has found.
 const unknownResources = -1
 
 func describeState(s commonv1beta1.StateSummary) string {

@@ -63,6 +63,33 @@ func TestLost(t *testing.T) {
 			had:    had,
 			want:   "is gone: expected lineage l (serial 3, 2 resources), found none",
 		},
+		"Unrecorded": {
+			reason: "The existing provider has found it, and recorded nothing.",
+			opts:   []option{reconciled(legacyChecksum), available()},
+			found:  Found{Empty: true},
+			want:   "is gone: expected the one that it was created with, found none",
+		},
+		"UnrecordedBlank": {
+			reason: "Some backends make a new state when they are read. The condition Ready has changed since.",
+			opts:   []option{available(), func(ws *namespacedv1beta1.Workspace) { RecordAvailable(ws) }, deleting()},
+			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x", Serial: 1}, Empty: true},
+			want:   "is empty: expected the one that it was created with",
+		},
+		"UnrecordedEmptied": {
+			reason: "A person has destroyed everything.",
+			opts:   []option{available()},
+			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x", Serial: 4}, Empty: true},
+		},
+		"UnrecordedOutputs": {
+			reason: "It has no resources.",
+			opts:   []option{available()},
+			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x", Serial: 1}},
+		},
+		"UnrecordedDeleting": {
+			reason: "The existing provider has destroyed everything.",
+			opts:   []option{reconciled(legacyChecksum), deleting(), func(ws *namespacedv1beta1.Workspace) { RecordAvailable(ws) }},
+			found:  Found{Empty: true},
+		},
 		"Another": {
 			reason: "It is the state of another Workspace.",
 			had:    had,

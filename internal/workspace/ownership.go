@@ -160,16 +160,24 @@ func isLegacy(ws Workspace) bool {
 	return seen.State == nil && wasReconciled(ws) && isLegacyChecksum(seen.Checksum)
 }
 
-// restoredChecksum is the MD5 of nothing.
-const restoredChecksum = "d41d8cd98f00b204e9800998ecf8427e"
+// availableChecksum says that such a version has left the Workspace Available. It has the length of an MD5, but is none.
+const availableChecksum = "00000000000000000000000000000000"
 
-// RestoreChecksum sets a checksum in the place of one that a version of the provider that recorded no state has left out: it stays when
-// the condition Ready changes.
-func RestoreChecksum(ws Workspace) {
-	if o := ws.GetObservation(); o.Checksum == "" && hasResult(ws) {
-		o.Checksum = restoredChecksum
+// RecordAvailable records in the checksum that such a version has left the Workspace Available: the condition Ready changes.
+func RecordAvailable(ws Workspace) {
+	if wasAvailable(ws) {
+		o := ws.GetObservation()
+		o.Checksum = availableChecksum
 		ws.SetObservation(o)
 	}
+}
+
+// wasAvailable says whether such a version has left the Workspace Available, for which it had found resources or outputs in the state.
+func wasAvailable(ws Workspace) bool {
+	own, seen := ws.GetOwnership(), ws.GetObservation()
+
+	return own.Lineage == "" && own.CreationStarted == nil && seen.State == nil && isLegacyChecksum(seen.Checksum) &&
+		(ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonAvailable || seen.Checksum == availableChecksum)
 }
 
 // isLegacyChecksum says whether a version of the provider that recorded no state has written the

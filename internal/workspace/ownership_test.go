@@ -84,10 +84,10 @@ func TestTitleTo(t *testing.T) {
 			ws.SetConditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("create failed")))
 		}}},
 		"UpdatedThen": {reason: "Its condition Ready has changed since.", opts: []option{available(), func(ws *namespacedv1beta1.Workspace) {
-			RestoreChecksum(ws)
+			RecordAvailable(ws)
 			ws.SetConditions(xpv2.Deleting())
 		}}, want: OwnershipPossible, own: OwnershipRemembered},
-		"NotUpdated":    {reason: "There is nothing to restore.", opts: []option{func(ws *namespacedv1beta1.Workspace) { RestoreChecksum(ws) }}},
+		"NotUpdated":    {reason: "There is nothing to restore.", opts: []option{func(ws *namespacedv1beta1.Workspace) { RecordAvailable(ws) }}},
 		"LegacyNamed":   {reason: "It has another Terraform workspace.", opts: []option{named("other"), reconciled(legacyChecksum)}, own: OwnershipRemembered},
 		"LegacySeen":    {reason: "It was reconciled with it.", opts: []option{reconciled(legacyChecksum), seen("l")}, want: OwnershipRemembered, own: OwnershipRemembered},
 		"LegacyOther":   {reason: "It was reconciled with another one.", opts: []option{reconciled(legacyChecksum), seen("k")}},
@@ -118,6 +118,11 @@ func TestTitleTo(t *testing.T) {
 // available is what an older version leaves after an update: neither a checksum nor a state.
 func available() option {
 	return func(ws *namespacedv1beta1.Workspace) { ws.SetConditions(xpv2.Available(), xpv2.ReconcileSuccess()) }
+}
+
+// deleting has the condition of a deletion.
+func deleting() option {
+	return func(ws *namespacedv1beta1.Workspace) { ws.SetConditions(xpv2.Deleting()) }
 }
 
 // interrupted is what an older version leaves if it ends during a creation.

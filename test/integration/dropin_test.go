@@ -53,7 +53,14 @@ func testDropIn(t *testing.T, c *cluster) {
 	(&repository{dir: root}).git(t, "clone", "--quiet", "--branch=main", u.door.url+"/repo", remote.dir)
 	remote.leave(t, u.module)
 
+	lost := newLegacy(t, c, clusterScope, ns, root, withModule(module["main.tf"]))
+	filesystem.Write(t, lost.dir, module)
+	lost.leave(t, "")
+	c.remove(t, stateSecret(lost.ws, ns, lost.suffix))
+
 	i := startInstance(t, c, withNamespace(ns), withRoot(root), withTerraform())
+
+	lost.expectNothingDone(t)
 
 	for _, l := range []*legacy{inline, remote} {
 		l.expectTakenOver(t, i)
@@ -215,6 +222,20 @@ func (l *legacy) run(t *testing.T, args ...string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("terraform %q: %v: %s", args, err, out)
 	}
+}
+
+// expectNothingDone waits until a Workspace whose state is gone is refused, also its deletion, until a person accepts the loss.
+func (l *legacy) expectNothingDone(t *testing.T) {
+	t.Helper()
+
+	expectCondition(t, l.c, l.ws, xpv2.TypeSynced, corev1.ConditionFalse, ": expected the one that it was created with")
+	l.c.remove(t, l.ws)
+	expectCondition(t, l.c, l.ws, xpv2.TypeSynced, corev1.ConditionFalse, "only what it has is destroyed, with the annotation "+workspace.AcceptLostStateAnnotationKey+"="+workspace.LineageUnknown)
+	expectDone(t, l.e, "created")
+
+	l.c.annotate(t, l.ws, workspace.AcceptLostStateAnnotationKey, workspace.LineageUnknown)
+	expectGone(t, l.c, l.ws)
+	expectDone(t, l.e, "created")
 }
 
 // expectTakenOver waits until the instance has observed the Workspace, and fails the test if it

@@ -54,7 +54,7 @@ type connector struct {
 // Observe only records and returns the result. An UnpreparedError, which only a run can show, must be a
 // failure of Connect, because alerts select by the reason of the condition.
 func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (managed.TypedExternalClient[workspace.Workspace], error) {
-	workspace.RestoreChecksum(ws)
+	workspace.RecordAvailable(ws)
 
 	e, err := c.connect(ctx, ws)
 	if err == nil {

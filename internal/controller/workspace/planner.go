@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"context"
+	"fmt"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -200,8 +201,21 @@ func (pl *planner) planned(ctx context.Context, ws workspace.Workspace, suspect 
 		Plan:     summarize(p),
 		Outputs:  state.Outputs,
 		State:    new(summarizeState(state)),
-		Warnings: p.Warnings.Texts(),
+		Warnings: p.Warnings.WithPlan(warnOfDeposed(state)).Texts(),
 	}, nil
+}
+
+// warnOfDeposed warns of objects that a plan names like the resources that have replaced them, and that each retry may add to.
+func warnOfDeposed(s *terraform.State) terraform.Warnings {
+	if s.Deposed == 0 {
+		return terraform.Warnings{}
+	}
+
+	return terraform.Warnings{First: []terraform.Diagnostic{{
+		Summary: "Replaced objects still exist",
+		Detail: fmt.Sprintf("earlier applies have failed before they destroyed %d that they replaced. The plan destroys them under the addresses of their resources. If each try leaves one more, pause the Workspace until the cause is mended",
+			s.Deposed),
+	}}}
 }
 
 // mayHideLoss says whether a state has to be compared with the state that the status records. A

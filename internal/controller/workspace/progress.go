@@ -39,7 +39,8 @@ type progress struct {
 	done  map[string]int // The number of finished steps, by action.
 	last  []string       // Those steps, in their order, up to maxSteps.
 
-	// tainted are the resources that were created, and whose provisioner failed. The next apply replaces them.
+	// tainted are the resources that were created, and whose provisioner failed. The next apply replaces them: with
+	// create_before_destroy, what exists is destroyed only after that has succeeded.
 	tainted []string
 
 	// running are the resources that were begun and are not done, oldest first.
@@ -178,7 +179,7 @@ func (p *progress) result(err error) string {
 		// Without its duration, so that Events of equal attempts are one.
 		if len(p.tainted) > 0 {
 			made := slices.Compact(slices.Sorted(slices.Values(p.tainted)))
-			text += "; created, but a provisioner failed, so that the next apply replaces it: " + strings.Join(made[:min(len(made), maxSteps)], ", ")
+			text += "; created, but a provisioner failed, so that the next apply creates it once more: " + strings.Join(made[:min(len(made), maxSteps)], ", ")
 		}
 
 		return fmt.Sprintf("Failed: %s%s", text, p.steps())

@@ -89,8 +89,8 @@ func TestProgress(t *testing.T) {
 			reason: "A resource exists whose provisioner failed.",
 			steps:  []step{say("apply_start", "a.b", 0), say("provision_errored", "a.b", 0), say("apply_errored", "a.b", time.Second)},
 			err:    errors.New("failed"),
-			want:   []string{"AppliedChanges: Failed: 0 added, 0 changed, 0 destroyed; created, but a provisioner failed, so that the next apply replaces it: a.b"},
-			result: "Failed: 0 added, 0 changed, 0 destroyed; created, but a provisioner failed, so that the next apply replaces it: a.b",
+			want:   []string{"AppliedChanges: Failed: 0 added, 0 changed, 0 destroyed; created, but a provisioner failed, so that the next apply creates it once more: a.b"},
+			result: "Failed: 0 added, 0 changed, 0 destroyed; created, but a provisioner failed, so that the next apply creates it once more: a.b",
 		},
 		"HalfWay": {
 			reason: "What a failed run has done is told.",
