@@ -63,6 +63,14 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	// A warning is short, and its advice comes last.
 	{regexp.MustCompile(`so some changes requested in the configuration may have been ignored and the output values may not be fully updated`), "so it may leave out changes"},
 	{regexp.MustCompile(`Run the following command to verify that no other changes are pending: ` + eitherCLI + ` plan`), "Remove it from spec.forProvider.planArgs and applyArgs when the changes are made."},
+	{
+		regexp.MustCompile(`(?:Terraform|OpenTofu) tried to adjust resource instance addresses in the prior state .* already at the intended addresses: - (.*) (?:Terraform|OpenTofu) has planned to destroy these objects\. .*$`),
+		"The plan destroys what cannot move, because its new address exists: $1. To keep it, correct the moved block, or the state by hand",
+	},
+	{
+		regexp.MustCompile(`It is recommended for each 'removed' block configured to have also the 'lifecycle' block defined\. By not specifying if the resource should be destroyed or not, could lead to unwanted behavior`),
+		"The resource is not destroyed, it only leaves the state. If that is intended, add lifecycle { destroy = false }, otherwise true",
+	},
 	{regexp.MustCompile(`was assigned on the command line`), "was assigned by an option -var in spec.forProvider.planArgs, applyArgs or destroyArgs"},
 	{regexp.MustCompile(` For most commands, you can disable locking with the "-lock=false" flag, but this is not recommended\.`), ""},
 	{regexp.MustCompile(`(?:please call the "force-unlock" command to unlock the state manually(?:\. This is a very dangerous operation .* no one else is holding a lock)?|You may have to force-unlock this state in order to use it again)`), "remove the lock where the state is stored, if the provider does not do so"},

@@ -268,6 +268,18 @@ func TestAdvice(t *testing.T) {
 			cli:  "The plan was created with the -target option in effect, so some changes requested in the configuration may have been ignored and the output values may not be fully updated. Run the following command to verify that no other changes are pending:\n    terraform plan",
 			here: "The plan was created with the -target option in effect, so it may leave out changes. Remove it from spec.forProvider.planArgs and applyArgs when the changes are made.",
 		},
+		"NotMoved": {
+			cli:  "Terraform tried to adjust resource instance addresses in the prior state based on change information recorded in the configuration, but some adjustments did not succeed due to existing objects already at the intended addresses:\n  - terraform_data.c could not move to terraform_data.b\n  - terraform_data.e[\"x y\"] could not move to terraform_data.d\n\nTerraform has planned to destroy these objects. If Terraform's proposed changes aren't appropriate, you must first resolve the conflicts using the \"terraform state\" subcommands and then create a new plan.",
+			here: `The plan destroys what cannot move, because its new address exists: terraform_data.c could not move to terraform_data.b - terraform_data.e["x y"] could not move to terraform_data.d. To keep it, correct the moved block, or the state by hand`,
+		},
+		"NotMovedOfTofu": {
+			cli:  "OpenTofu tried to adjust resource instance addresses in the prior state based on change information recorded in the configuration, but some adjustments did not succeed due to existing objects already at the intended addresses:\n  - terraform_data.c could not move to terraform_data.b\n\nOpenTofu has planned to destroy these objects. If OpenTofu's proposed changes aren't appropriate, you must first resolve the conflicts using the \"tofu state\" subcommands and then create a new plan.",
+			here: "The plan destroys what cannot move, because its new address exists: terraform_data.c could not move to terraform_data.b. To keep it, correct the moved block, or the state by hand",
+		},
+		"NoLifecycleOfTofu": {
+			cli:  "It is recommended for each 'removed' block configured to have also the 'lifecycle' block defined. By not specifying if the resource should be destroyed or not, could lead to unwanted behavior.",
+			here: "The resource is not destroyed, it only leaves the state. If that is intended, add lifecycle { destroy = false }, otherwise true.",
+		},
 		"Providers": {
 			cli:  "Did you intend to use x/y? To see which modules are currently depending on x/z, run the following command:\n    tofu providers",
 			here: "Did you intend to use x/y?",
