@@ -99,7 +99,11 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	},
 	{regexp.MustCompile(`(?:Terraform|OpenTofu) failed to find workspace "[^"]*" (?:in organization|with the tags) .*$`), "$0 Set the annotation crossplane.io/external-name to the workspace that the block selects"},
 	{regexp.MustCompile(`The -backend-config=\.\.\. command line option is only for state backends, and is not applicable to .*$`), "spec.backendFile of the ProviderConfig, and -backend-config in spec.forProvider.initArgs, are only for a backend block: remove them"},
-	{regexp.MustCompile(` To see which modules are currently depending on \S+, run the following command: ` + eitherCLI + ` providers`), ""},
+	{regexp.MustCompile(` To see which modules are currently depending on \S+?(?: and what versions are specified)?, run the following command: ` + eitherCLI + ` providers`), ""},
+	{
+		regexp.MustCompile(`no available releases match the given constraints [^,]+,.*$`),
+		"$0: if they exclude each other, change required_providers of the module and of the modules that it calls",
+	},
 	{regexp.MustCompile(`or use "` + eitherCLI + ` apply" to create a new remote object`), "or remove the import block to create a new remote object"},
 	{regexp.MustCompile(` If you wish to automatically generate config for this resource, use the -generate-config-out option within ` + eitherCLI + ` plan\. Otherwise, make sure`), " Make sure"},
 	{regexp.MustCompile(`The plugin logs may contain more details`), "It crashed or was killed, for example because the container of the provider has too little memory"},

@@ -280,6 +280,22 @@ func TestAdvice(t *testing.T) {
 			cli:  "It is recommended for each 'removed' block configured to have also the 'lifecycle' block defined. By not specifying if the resource should be destroyed or not, could lead to unwanted behavior.",
 			here: "The resource is not destroyed, it only leaves the state. If that is intended, add lifecycle { destroy = false }, otherwise true.",
 		},
+		"Excluding": {
+			cli:  "Could not retrieve the list of available versions for provider hashicorp/time: no available releases match the given constraints ~> 0.9.0, >= 0.14.0",
+			here: "Could not retrieve the list of available versions for provider hashicorp/time: no available releases match the given constraints ~> 0.9.0, >= 0.14.0: if they exclude each other, change required_providers of the module and of the modules that it calls",
+		},
+		"ExcludingNewer": {
+			cli:  "no available releases match the given constraints ~> 0.9.0, >= 0.14.0\n\nTo see which modules are currently depending on hashicorp/time and what versions are specified, run the following command:\n    terraform providers",
+			here: "no available releases match the given constraints ~> 0.9.0, >= 0.14.0: if they exclude each other, change required_providers of the module and of the modules that it calls",
+		},
+		"ExcludingOfTofu": {
+			cli:  "Could not resolve provider hashicorp/time: no available releases match the given constraints ~> 0.9.0,\n>= 0.14.0",
+			here: "Could not resolve provider hashicorp/time: no available releases match the given constraints ~> 0.9.0, >= 0.14.0: if they exclude each other, change required_providers of the module and of the modules that it calls",
+		},
+		"OneConstraint": {
+			cli:  "Could not resolve provider hashicorp/time: no available releases match the given constraints ~> 0.9.0",
+			here: "Could not resolve provider hashicorp/time: no available releases match the given constraints ~> 0.9.0",
+		},
 		"Providers": {
 			cli:  "Did you intend to use x/y? To see which modules are currently depending on x/z, run the following command:\n    tofu providers",
 			here: "Did you intend to use x/y?",
