@@ -23,8 +23,8 @@ var (
 
 	owner = regexp.MustCompile(`\s*To add an exception for this directory, call:\s+git config --global --add safe\.directory (?:'[^']*'|\S+)`)
 
-	// changing has what differs each time: the local end of a connection, the time in the refusal of a certificate, and the name
-	// of a temporary directory of go-getter. With it, each try would be an Event of its own.
+	// changing has what differs each time: the local end of a connection, the time in the refusal of a certificate, and the names
+	// of a temporary directory of go-getter and of the script of a remote-exec. With it, each try would be an Event of its own.
 	changing = []struct { //nolint:gochecknoglobals // It is a constant.
 		text *regexp.Regexp
 		same string
@@ -32,6 +32,7 @@ var (
 		{regexp.MustCompile(`\b(dial|read|readfrom|write) (tcp|udp) \S+->`), "$1 $2 "},
 		{regexp.MustCompile(`current time \S+ is (after|before) `), "the current time is $1 "},
 		{regexp.MustCompile(`/getter\d+\b`), "/getter"},
+		{regexp.MustCompile(`/terraform_\d+(\.(?:sh|cmd)")`), "/terraform$1"},
 	}
 )
 

@@ -296,6 +296,14 @@ func TestAdvice(t *testing.T) {
 			cli:  "Could not resolve provider hashicorp/time: no available releases match the given constraints ~> 0.9.0",
 			here: "Could not resolve provider hashicorp/time: no available releases match the given constraints ~> 0.9.0",
 		},
+		"ScriptOfProvisioner": {
+			cli:  `error executing "/tmp/terraform_108402416.sh": Process exited with status 3`,
+			here: `error executing "/tmp/terraform.sh": Process exited with status 3`,
+		},
+		"ScriptOnWindows": {
+			cli:  `"C:/Temp/terraform_108402416.cmd" exit status: 3`,
+			here: `"C:/Temp/terraform.cmd" exit status: 3`,
+		},
 		"Providers": {
 			cli:  "Did you intend to use x/y? To see which modules are currently depending on x/z, run the following command:\n    tofu providers",
 			here: "Did you intend to use x/y?",
