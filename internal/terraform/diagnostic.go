@@ -198,6 +198,9 @@ func IsInvalid(err error, variable string) bool {
 // invalidValue is the summary about a value that a validation of its variable refuses.
 const invalidValue = "Invalid value for variable"
 
+// noValue is the summary about a variable without a value, in both CLIs.
+const noValue = "No value for required variable"
+
 // concludes says whether the other diagnostics are about ways of which one would do.
 func (d Diagnostic) concludes() bool {
 	return strings.HasPrefix(d.Summary, "No valid azure auth methods found")
@@ -225,7 +228,7 @@ func errorsOf(diagnostics []Diagnostic) []Diagnostic {
 // the text with its value, or in a file with values.
 func causes(ds []Diagnostic) []Diagnostic {
 	follows := func(d Diagnostic) bool {
-		return d.Summary == "No value for required variable" && slices.ContainsFunc(ds, func(cause Diagnostic) bool {
+		return d.Summary == noValue && slices.ContainsFunc(ds, func(cause Diagnostic) bool {
 			name, ofValue := strings.CutPrefix(cause.File, valueOf)
 
 			return strings.HasSuffix(cause.File, ".tfvars") && cause.Summary != "Invalid value for input variable" ||

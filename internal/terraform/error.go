@@ -323,10 +323,12 @@ func MissesLineBreak(err error, file string) bool {
 
 // CannotRefresh reports whether a destroy failed before it changed anything, because something that is in the state or
 // that the module reads could not be read, or the module could not be evaluated with it. Terraform validates values also without
-// a refresh.
+// a refresh. What reads the state of another module has no place.
 func CannotRefresh(err error) bool {
 	return anyError(err, func(e *Error, d Diagnostic) bool {
-		return e.Op == opDestroy && e.interrupted == nil && e.began && !e.applies && d.rank() != rankNothing && !d.says(invalidValue) && !IsPrevented(err)
+		placed := d.rank() != rankNothing || !d.says("lock")
+
+		return e.Op == opDestroy && e.interrupted == nil && e.began && !e.applies && placed && !d.says(invalidValue) && !IsPrevented(err)
 	})
 }
 
@@ -352,6 +354,11 @@ func MissesValue(err error) bool {
 	return anyError(err, func(e *Error, d Diagnostic) bool {
 		return e.Op == opDestroy && d.says("Unsupported attribute", "Invalid index", "Unable to find remote state", "Attempt to get attribute from null value")
 	})
+}
+
+// LacksVariable reports whether a destroy has no value for a variable of the module.
+func LacksVariable(err error) bool {
+	return anyError(err, func(e *Error, d Diagnostic) bool { return e.Op == opDestroy && d.says(noValue) })
 }
 
 // IsOfDeletion reports whether err is that of an init or a destroy.

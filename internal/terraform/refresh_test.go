@@ -26,6 +26,14 @@ func TestCannotRefresh(t *testing.T) {
 			reason: "So is a resource.", op: opDestroy, want: true,
 			lines: []string{`{"type":"refresh_start","hook":{"resource":{"addr":"cloud_thing.a"}}}`, gone},
 		},
+		"RemoteState": {
+			reason: "Terraform does not name the data source that reads a state.", op: opDestroy, want: true,
+			lines: []string{`{"type":"apply_start","hook":{"resource":{"addr":"data.terraform_remote_state.a"},"action":"read"}}`, `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Failed to get state: GET http://a.example.org giving up after 1 attempt(s)"}}`},
+		},
+		"Lock": {
+			reason: "The lock is that of its own state.", op: opDestroy,
+			lines: []string{`{"type":"refresh_start","hook":{"resource":{"addr":"cloud_thing.a"}}}`, `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Error releasing the state lock"}}`},
+		},
 		"Evaluation": {
 			reason: "The module could not be evaluated with what was read.", op: opDestroy, want: true,
 			lines: []string{`{"type":"refresh_start","hook":{"resource":{"addr":"cloud_thing.a"}}}`, `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Invalid for_each argument","range":{"filename":"main.tf","start":{"line":2}}}}`},

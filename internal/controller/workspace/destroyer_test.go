@@ -451,7 +451,14 @@ func TestWithWayOut(t *testing.T) {
 		leave      = ". If that cannot be mended: to delete the Workspace and leave the infrastructure and its state behind, "
 		byPolicy   = `set spec.managementPolicies to ["Observe", "Create", "Update"]`
 		byDeletion = "set spec.deletionPolicy to Orphan"
+		notSet     = ". Variables that -var and -var-file set in spec.forProvider.planArgs, applyArgs or env TF_CLI_ARGS_... are not set in a destroy: add these arguments to spec.forProvider.destroyArgs"
 	)
+
+	sets := func(arg string) func(*clusterv1beta1.Workspace) {
+		return func(ws *clusterv1beta1.Workspace) {
+			ws.Spec.ForProvider.PlanArgs, ws.Spec.ForProvider.ApplyArgs = []string{arg}, []string{arg}
+		}
+	}
 
 	incomplete, other := errors.New("varFiles[0]"), errors.New("no such region")
 
@@ -499,6 +506,26 @@ func TestWithWayOut(t *testing.T) {
 		"ValueGone": {
 			reason: "The destroy needs no value.", ws: with(), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "Unsupported attribute"}}},
 			want: `destroy ended with . The module refers to a value that is gone. To destroy without a look at it, add "-refresh=false" to spec.forProvider.destroyArgs`,
+		},
+		"ValueNotSet": {
+			reason: "It reads with the default of a variable.", ws: with(sets("-var-file=a")), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "Unable to find remote state"}}},
+			want: "destroy ended with " + notSet,
+		},
+		"VariableNotSet": {
+			reason: "There is no default.", ws: with(sets("-var-file=a"), func(ws *clusterv1beta1.Workspace) { ws.Spec.ForProvider.DestroyArgs = []string{"-var-file=b"} }),
+			err:  &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "No value for required variable"}}},
+			want: "destroy ended with " + notSet,
+		},
+		"VariableInEnv": {
+			reason: "The environment has arguments, too.", ws: with(func(ws *clusterv1beta1.Workspace) {
+				ws.Spec.ForProvider.Env = []commonv1beta1.EnvVar{{Name: "TF_CLI_ARGS_apply", Value: "-var a=b"}}
+			}), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "Unsupported attribute"}}},
+			want: "destroy ended with " + notSet,
+		},
+		"VariableSet": {
+			reason: "The destroy has the same ones.", ws: with(sets("-var-file=a"), func(ws *clusterv1beta1.Workspace) { ws.Spec.ForProvider.DestroyArgs = []string{"-var-file=a"} }),
+			err:  &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "No value for required variable"}}},
+			want: "destroy ended with " + leave + byDeletion,
 		},
 		"OtherBackend": {
 			reason: "The old backend may be gone.", ws: with(), err: &terraform.Error{Op: "init", Diagnostics: []terraform.Diagnostic{{Summary: "Backend configuration changed"}}},

@@ -632,3 +632,23 @@ func TestIgnoredInterval(t *testing.T) {
 		}
 	}
 }
+
+// TestWarnOfDeposed ensures that people learn of objects that no address tells apart from those that have replaced them.
+func TestWarnOfDeposed(t *testing.T) {
+	t.Parallel()
+
+	r := newAttempt(t, with(owner))
+	state := ownState()
+	state.Deposed = 2
+	r.planned(terraform.Plan{}, state)
+
+	if err := r.observeInConnect(t.Context(), r.ws); err != nil {
+		t.Fatal(err)
+	}
+
+	want := []string{"Replaced objects still exist: earlier applies have failed before they destroyed 2 that they replaced. " +
+		"The plan destroys them under the addresses of their resources. If each try leaves one more, pause the Workspace until the cause is mended"}
+	if diff := cmp.Diff(want, r.ws.GetObservation().Warnings); diff != "" {
+		t.Errorf("warnings: -want, +got:\n%s", diff)
+	}
+}
