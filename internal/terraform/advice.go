@@ -24,7 +24,11 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{
 		// A value of the environment has a text of its own. The columns of a sensitive one would tell its length.
 		regexp.MustCompile(`The given value is not suitable for var\.([^\s,]+)(?: declared at \S+|, which is sensitive): (.*?[^.])\.?(?: Invalid value defined at \S+)?$`),
-		"The value of $1 is not suitable: $2. Correct $1 in spec.forProvider.vars, varmap or varFiles, or in a file .tfvars of the module",
+		"The value of $1 is not suitable: $2. Correct $1 in spec.forProvider.vars, varmap or varFiles, or in a file .tfvars of the module or in spec.credentials of the ProviderConfig",
+	},
+	{ // OpenTofu, for a variable in the source of a module, for example.
+		regexp.MustCompile(`^Failed to request input from user for variable var\.(\S+)$`),
+		"$0: init needs a value, too: set $1 in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_$1, not in planArgs",
 	},
 	{regexp.MustCompile(`Unsuitable value for var\.(\S+) set using -var="[^"]*": `), "The value of $1 in an option -var, in spec.forProvider.planArgs or in env TF_CLI_ARGS_..., is not suitable: "},
 	{regexp.MustCompile(`Unsuitable value for var\.\S+ set using the (TF_VAR_\S+) environment variable: `), "The value of spec.forProvider.env $1 is not suitable, or ends with a line break: "},

@@ -22,11 +22,15 @@ func TestAdvice(t *testing.T) {
 		},
 		"Value": {
 			cli:  "The given value is not suitable for var.replicas declared at main.tf:4,1-20: a number is required.",
-			here: "The value of replicas is not suitable: a number is required. Correct replicas in spec.forProvider.vars, varmap or varFiles, or in a file .tfvars of the module",
+			here: "The value of replicas is not suitable: a number is required. Correct replicas in spec.forProvider.vars, varmap or varFiles, or in a file .tfvars of the module or in spec.credentials of the ProviderConfig",
 		},
 		"SensitiveValue": {
 			cli:  "The given value is not suitable for var.port, which is sensitive: a number is required. Invalid value defined at crossplane-provider-terraform-vars.tfvars:3,8-22.",
-			here: "The value of port is not suitable: a number is required. Correct port in spec.forProvider.vars, varmap or varFiles, or in a file .tfvars of the module",
+			here: "The value of port is not suitable: a number is required. Correct port in spec.forProvider.vars, varmap or varFiles, or in a file .tfvars of the module or in spec.credentials of the ProviderConfig",
+		},
+		"ValueForInit": {
+			cli:  "Failed to request input from user for variable var.src",
+			here: "Failed to request input from user for variable var.src: init needs a value, too: set src in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_src, not in planArgs",
 		},
 		"ValueOfOption": {
 			cli:  "Unsuitable value for var.n set using -var=\"n=...\": a number is required.",
