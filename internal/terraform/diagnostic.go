@@ -296,6 +296,10 @@ type jsonDiagnostic struct {
 	Snippet struct {
 		Context string `json:"context"`
 		Code    string `json:"code"`
+		Start   int    `json:"highlight_start_offset"` // In Code.
+		Values  []struct {
+			Traversal string `json:"traversal"`
+		} `json:"values"`
 	} `json:"snippet"`
 }
 
@@ -303,6 +307,14 @@ func (j jsonDiagnostic) diagnostic() Diagnostic {
 	d := Diagnostic{
 		Summary: j.Summary, Detail: j.Detail, Address: j.Address,
 		File: j.Range.Filename, Line: j.Range.Start.Line, Context: j.Snippet.Context,
+	}
+
+	// The CLIs do not say which object it is that has no such attribute. The values of a call, for example, are not that object.
+	before := j.Snippet.Code[:min(max(j.Snippet.Start, 0), len(j.Snippet.Code))]
+	for _, v := range j.Snippet.Values {
+		if v.Traversal != "" && strings.HasSuffix(before, v.Traversal) {
+			d.Detail = strings.Replace(d.Detail, "This object does not have an attribute", v.Traversal+" does not have an attribute", 1)
+		}
 	}
 
 	// The CLIs name neither the variable nor the field, and the first line of a block has no context. A module that the root

@@ -258,6 +258,11 @@ func TestPlanFails(t *testing.T) {
 				args:   []string{"-var=v=word"},
 				advice: "Variables may not be used here: text without quotes is read as one, and so is ${...} in text, for which write $${.",
 			},
+			"NoAttribute": {
+				reason: "of several objects, it says which one",
+				config: "data \"terraform_remote_state\" \"net\" {\n  backend = \"local\"\n  config  = { path = \"net.tfstate\" }\n}\nlocals {\n  a = { b = \"c\" }\n}\noutput \"o\" {\n  value = \"${local.a.b}-${data.terraform_remote_state.net.outputs.vpc_id}\"\n}\n",
+				want:   `main.tf:9: output "o": Unsupported attribute: data.terraform_remote_state.net.outputs does not have an attribute named "vpc_id".`,
+			},
 			"UnknownCount": {
 				reason: "the error names the field for an argument that it advises",
 				config: "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {\n  count = terraform_data.a.id == \"\" ? 1 : 0\n}\n",
@@ -278,7 +283,7 @@ func TestPlanFails(t *testing.T) {
 		for name, tc := range cases {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				ws := newWorkspace(t, map[string]string{"main.tf": tc.config, "plan": "old"})
+				ws := newWorkspace(t, map[string]string{"main.tf": tc.config, "plan": "old", "net.tfstate": `{"version":4,"serial":1,"lineage":"x","outputs":{},"resources":[]}`})
 
 				_, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan"), Args: tc.args})
 				if err == nil || !strings.HasPrefix(err.Error(), tc.want) || !strings.Contains(err.Error(), tc.advice) {
