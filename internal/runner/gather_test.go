@@ -223,7 +223,7 @@ func TestGatherErrors(t *testing.T) {
 		},
 		"TextAsJSON": {
 			reason: "The CLI would show a part of it.", change: secretVarFile("o", commonv1beta1.FileFormatJSON),
-			incomplete: "cannot resolve variables: spec.forProvider.varFiles[0] (Secret ns/o, key k): the file is no JSON object: set format to HCL, or correct it",
+			incomplete: "cannot resolve variables: spec.forProvider.varFiles[0] (Secret ns/o, key k): the file is no JSON object: set format to HCL if it has lines name = value. For one value, set env TF_VAR_<name> with secretKeyRef or configMapKeyRef",
 		},
 		"VarFile": {reason: "Some commands do not need it.", change: missingVariables, incomplete: "cannot resolve variables: spec.forProvider.varFiles[0]"},
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/keyref"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
@@ -244,7 +245,7 @@ func checkVarFile(data []byte, isJSON bool) error {
 	case !isJSON && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")):
 		return errors.New("the file begins like JSON: set format to JSON, or correct it")
 	case isJSON && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")): // The CLI would show the letters that it begins with.
-		return errors.New("the file is no JSON object: set format to HCL, or correct it")
+		return errors.New("the file is no JSON object: set format to HCL if it has lines name = value. " + terraform.OneValue)
 	default:
 		return nil
 	}

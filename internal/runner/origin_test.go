@@ -34,6 +34,15 @@ func TestOrigins(t *testing.T) {
 				s.VarFiles = []commonv1beta1.VarFile{{Source: commonv1beta1.VarFileSourceConfigMapKey, ConfigMapKeyReference: key}}
 			}},
 		},
+		"OneValue": {
+			reason: "It belongs into a variable of the environment.", change: []func(*subject){list, secretVarFile("o", commonv1beta1.FileFormatHCL)},
+			want: "spec.forProvider.varFiles[0] (Secret ns/o, key k), line 1: Argument or block definition required: An argument or block definition is required here. To set an argument, use the equals sign \"=\" to introduce the argument value. " +
+				"The key must hold a file with lines name = value. For one value, set env TF_VAR_<name> with secretKeyRef or configMapKeyRef",
+		},
+		"Phrase": {
+			reason: "The CLI would show words of it, as the block that it is in.", change: []func(*subject){list, secretVarFile("phrase", commonv1beta1.FileFormatHCL)},
+			want: "spec.forProvider.varFiles[0] (Secret ns/phrase, key k), line 1: Unclosed configuration block: ",
+		},
 		"JSONVarFile": {
 			reason: "Its text is not JSON.", want: "spec.forProvider.varFiles[0] (Secret ns/broken, key k), line 1: ",
 			change: []func(*subject){list, secretVarFile("broken", commonv1beta1.FileFormatJSON)},

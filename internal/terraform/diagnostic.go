@@ -129,6 +129,14 @@ func (d Diagnostic) withFields(ws Workspace) Diagnostic {
 		d.File, d.Line = field, line
 	}
 
+	if strings.HasPrefix(d.File, "spec.forProvider.varFiles[") {
+		d.Context = "" // Such a file has no blocks: it is a part of a value.
+
+		if d.says("Argument or block definition required", "Invalid block definition", "Invalid argument name", "Invalid expression") {
+			d.Detail = strings.TrimSuffix(d.Detail, ".") + ". The key must hold a file with lines name = value. " + OneValue
+		}
+	}
+
 	for _, text := range []*string{&d.Summary, &d.Detail} {
 		if ofProvisioner(*text) {
 			continue // A provisioner has files of its own.
@@ -143,6 +151,9 @@ func (d Diagnostic) withFields(ws Workspace) Diagnostic {
 
 	return d
 }
+
+// OneValue is what to do with a key of a Secret that is no file of variables, but a password, for example.
+const OneValue = "For one value, set env TF_VAR_<name> with secretKeyRef or configMapKeyRef"
 
 // takesVariables matches the blocks in which a newer CLI, or OpenTofu, takes variables.
 var takesVariables = regexp.MustCompile(`^(?:terraform|module "[^"]*"|import)$`)
