@@ -86,7 +86,7 @@ func TestGather(t *testing.T) {
 		"VarFile": {
 			reason: "Its text may be shown. The file is removed like all others with values.",
 			change: func(s *subject) { variables(s); s.VarFiles = s.VarFiles[:1] },
-			want:   want{Files: map[string]workdir.File{"main.tf": plain(`variable "a" {}`), varFileName(0, false): hidden("from-config-map")}, VarFiles: []string{varFileName(0, false)}},
+			want:   want{Files: map[string]workdir.File{"main.tf": plain(`variable "a" {}`), varFileName(0, false): hidden("from-config-map\n")}, VarFiles: []string{varFileName(0, false)}},
 		},
 		"MarkedVarFile": {
 			reason: "A byte order mark is no part of it.",
@@ -103,7 +103,7 @@ func TestGather(t *testing.T) {
 			reason: "Its text must not be shown. Its name has the format.",
 			change: variables,
 			want: want{
-				Files:    map[string]workdir.File{"main.tf": plain(`variable "a" {}`), varFileName(0, false): hidden("from-config-map"), varFileName(1, true): hidden(`{"a": "` + secret + `"}`)},
+				Files:    map[string]workdir.File{"main.tf": plain(`variable "a" {}`), varFileName(0, false): hidden("from-config-map\n"), varFileName(1, true): hidden(`{"a": "` + secret + `"}`)},
 				VarFiles: []string{"crossplane-provider-terraform-0.tfvars", "crossplane-provider-terraform-1.tfvars.json"}, Redacted: true,
 			},
 		},

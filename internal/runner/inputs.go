@@ -196,6 +196,11 @@ func (in *Inputs) addVarFiles(ctx context.Context, values *keyref.Reader) (secre
 	files := map[string]workdir.File{}
 	origins := map[string]origin{}
 	add := func(data []byte, json bool, o origin) {
+		// HCL needs a line break after the end of a heredoc.
+		if !json && !bytes.HasSuffix(data, []byte("\n")) {
+			data = slices.Concat(data, []byte("\n"))
+		}
+
 		name := varFileName(len(names), json)
 		files[name] = workdir.File{Data: data, Secret: true}
 		origins[name] = o

@@ -148,7 +148,7 @@ func TestLeaveOutModuleLater(t *testing.T) {
 	}
 
 	expectError(t, "Destroy(...)", "", callDestroy(t.Context(), r))
-	expectFiles(t, "without the module", r, filesystem.Files{varFileName(0, false): "from-config-map", varFileName(1, true): `{"a": "sesame-sesame"}`})
+	expectFiles(t, "without the module", r, filesystem.Files{varFileName(0, false): "from-config-map\n", varFileName(1, true): `{"a": "sesame-sesame"}`})
 
 	if diff := cmp.Diff([]string{initRun + variableFiles("DIR"), initRun, "destroy -json -auto-approve -input=false"}, p.ran(t, r)); diff != "" {
 		t.Errorf("runs: -want, +got:\n%s", diff)
@@ -297,7 +297,7 @@ func TestLinkedEntrypoint(t *testing.T) {
 	expectFiles(t, "during the run", r, filesystem.Files{
 		"link": "-> real", "real/main.tf": `variable "a" {}`,
 		"real/crossplane-provider-terraform-vars.tfvars":   "a = \"b\"\n",
-		"real/crossplane-provider-terraform-0.tfvars":      "from-config-map",
+		"real/crossplane-provider-terraform-0.tfvars":      "from-config-map\n",
 		"real/crossplane-provider-terraform-1.tfvars.json": `{"a": "sesame-sesame"}`,
 	})
 

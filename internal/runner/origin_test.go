@@ -43,6 +43,10 @@ func TestOrigins(t *testing.T) {
 			reason: "The CLI would show words of it, as the block that it is in.", change: []func(*subject){list, secretVarFile("phrase", commonv1beta1.FileFormatHCL)},
 			want: "spec.forProvider.varFiles[0] (Secret ns/phrase, key k), line 1: Unclosed configuration block: ",
 		},
+		"Heredoc": {
+			reason: "The last line of a file needs no line break: only the type is wrong.", change: []func(*subject){list, secretVarFile("heredoc", commonv1beta1.FileFormatHCL)},
+			want: "The value of a is not suitable: list of string required",
+		},
 		"JSONVarFile": {
 			reason: "Its text is not JSON.", want: "spec.forProvider.varFiles[0] (Secret ns/broken, key k), line 1: ",
 			change: []func(*subject){list, secretVarFile("broken", commonv1beta1.FileFormatJSON)},

@@ -61,6 +61,7 @@ var kube = sync.OnceValue(func() client.Client {
 		&corev1.ConfigMap{ObjectMeta: o, Data: map[string]string{"k": "from-config-map"}},
 		&corev1.Secret{ObjectMeta: o, Data: map[string][]byte{"k": []byte("sesame-sesame"), "json": []byte(`{"a": "sesame-sesame"}`)}},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "marked"}, Data: map[string]string{"k": "\ufeff{}"}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "heredoc"}, Data: map[string][]byte{"k": []byte("a = <<EOT\nsesame\nEOT")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "phrase"}, Data: map[string][]byte{"k": []byte("sesame a b {")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "latin1"}, Data: map[string][]byte{"k": []byte("{\"a\": \"M\xfcller\"}")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "json"}, Data: map[string][]byte{"k": []byte("\n{\"a\": 1}")}},

@@ -47,7 +47,7 @@ func TestFiles(t *testing.T) {
 			lasting: filesystem.Files{"a/b/main.tf": `variable "a" {}`, "a/b/crossplane-provider-config.tf": "# configuration"},
 			passing: filesystem.Files{
 				"a/b/crossplane-provider-terraform-vars.tfvars":   "a = \"b\"\n",
-				"a/b/crossplane-provider-terraform-0.tfvars":      "from-config-map",
+				"a/b/crossplane-provider-terraform-0.tfvars":      "from-config-map\n",
 				"a/b/crossplane-provider-terraform-1.tfvars.json": `{"a": "` + secret + `"}`,
 			},
 		},

@@ -92,7 +92,8 @@ func literal(text string) (string, error) {
 // expression returns the text as an HCL expression. The text must be exactly one expression: it
 // must not be able to end and then set another variable.
 func expression(text string) (string, error) {
-	if err := terraform.CheckExpression(text); err != nil {
+	// The end of a heredoc needs a line break.
+	if err := terraform.CheckExpression(text + "\n"); err != nil {
 		return "", errors.Wrap(err, `its type takes an HCL expression, such as ["a", "b"] or { a = "b" }`)
 	}
 

@@ -51,6 +51,12 @@ func TestRender(t *testing.T) {
 			vars:     []commonv1beta1.Var{{Key: "list", Value: `["a", "b"]`}},
 			want:     want{File: "list = ([\"a\", \"b\"]\n)\n"},
 		},
+		"Heredoc": {
+			reason:   "It ends with its line, and needs no line break after that.",
+			declared: declared,
+			vars:     []commonv1beta1.Var{{Key: "list", Value: "<<EOT\na\nEOT"}},
+			want:     want{File: "list = (<<EOT\na\nEOT\n)\n"},
+		},
 		"LastWins": {
 			reason:   "The last value of a variable counts, even if an earlier one is wrong.",
 			declared: declared,
@@ -254,8 +260,8 @@ func FuzzRenderExpression(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, text string) {
 		data, err := Render(Declarations{expressions: map[string]bool{"a": true}, complete: true}, []commonv1beta1.Var{{Key: "a", Value: text}})
-		// The CLI parses the argument in this way. Then it refuses references.
-		expr, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
+		// The CLI parses the argument in this way, but does not end its last line. Then it refuses references.
+		expr, diags := hclsyntax.ParseExpression([]byte(text+"\n"), "", hcl.InitialPos)
 		if diff := cmp.Diff(diags.HasErrors() || len(expr.Variables()) > 0, err != nil); diff != "" {
 			t.Fatalf("whether %q is refused: -CLI, +Render:\n%s\nby the CLI: %v\nby Render: %v", text, diff, diags, err)
 		}
