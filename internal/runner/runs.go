@@ -38,7 +38,7 @@ func (r *Runner) Plan(ctx context.Context, lock bool) (*terraform.Plan, error) {
 	}
 
 	r.notSaved = p.File == ""
-	p.Warnings = p.Warnings.WithPlan(r.warnings()).WithPlan(r.warnOfEnv()).WithPlan(r.unread())
+	p.Warnings = p.Warnings.WithPlan(r.warnings()).WithPlan(r.warnOfInputs()).WithPlan(r.unread())
 
 	if p.Prior == nil {
 		if p.Prior, err = r.State(ctx); err != nil {

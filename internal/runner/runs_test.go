@@ -266,15 +266,20 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestWarnOfEnv ensures that a plan warns of variables that no run gets, unless they would change nothing, and of those that a state
-// cannot have.
-func TestWarnOfEnv(t *testing.T) {
+// TestWarnOfInputs ensures that a plan warns of variables and of files that have no effect, unless they would change nothing, and of
+// values that a state cannot have.
+func TestWarnOfInputs(t *testing.T) {
 	t.Parallel()
 
 	cases := map[string]struct {
-		environ, env []string
-		want         []string
+		environ, env, files []string
+		want                []string
 	}{
+		"CLIConfig": {files: []string{".tofurc", cliConfigFile, "terraform.rc"}, want: []string{
+			`spec.credentials of the ProviderConfig, filename ".tofurc": No effect: for each CLI, the name must be .terraformrc`,
+			`spec.credentials of the ProviderConfig, filename "terraform.rc": No effect: for each CLI, the name must be .terraformrc`,
+		}},
+		"NamedCLIConfig": {env: []string{"TF_CLI_CONFIG_FILE=.tofurc"}, files: []string{".tofurc"}},
 		"Another": {env: []string{"TF_WORKSPACE=secret", "TF_DATA_DIR=/x"}, want: []string{
 			"spec.forProvider.env TF_DATA_DIR: No effect: the provider chooses the data directory",
 			"spec.forProvider.env TF_WORKSPACE: No effect: the Terraform workspace is \"ws\". To use another one, set the annotation crossplane.io/external-name",
@@ -291,7 +296,7 @@ func TestWarnOfEnv(t *testing.T) {
 			p := newPlace(t)
 			p.answerPlanned(t)
 
-			r := p.stubbed(t, firstUID)
+			r := p.stubbed(t, firstUID, credentials(tc.files...))
 			r.Environ = append(r.Environ, tc.environ...)
 			r.Inputs.env = tc.env
 

@@ -43,9 +43,9 @@ func (r *Runner) warnings() terraform.Warnings {
 	return terraform.Warnings{First: []terraform.Diagnostic{d}}
 }
 
-// warnOfEnv warns of variables of the Workspace that no run gets, see terraform.Environ, for which people expect another state, and of
-// values that a state cannot have: with them, each plan may find a change.
-func (r *Runner) warnOfEnv() terraform.Warnings {
+// warnOfInputs warns of variables of the Workspace that no run gets, see terraform.Environ, for which people expect another state, of
+// files that no CLI reads, and of values that a state cannot have: with them, each plan may find a change.
+func (r *Runner) warnOfInputs() terraform.Warnings {
 	var w terraform.Warnings
 
 	for _, kv := range r.Inputs.env {
@@ -63,6 +63,17 @@ func (r *Runner) warnOfEnv() terraform.Warnings {
 	} {
 		if value, ok := environ.Lookup(r.Inputs.env, v.name); ok && value != v.usual {
 			w.First = append(w.First, terraform.Diagnostic{File: "spec.forProvider.env " + v.name, Summary: "No effect", Detail: v.instead})
+		}
+	}
+
+	// With this variable, people choose a file themselves.
+	if _, ok := environ.Lookup(r.Inputs.env, "TF_CLI_CONFIG_FILE"); ok {
+		return w
+	}
+
+	for _, name := range []string{".tofurc", "terraform.rc", "tofu.rc"} {
+		if _, ok := r.Inputs.config[name]; ok {
+			w.First = append(w.First, terraform.Diagnostic{File: r.Inputs.origins[name].field, Summary: "No effect", Detail: "for each CLI, the name must be " + cliConfigFile})
 		}
 	}
 
