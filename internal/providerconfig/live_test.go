@@ -119,9 +119,19 @@ func testTrack(t *testing.T, f *fixture, mg resource.Managed) {
 		}
 	}
 
-	if err := f.kube.Delete(t.Context(), usage); err != nil {
+	// The existing provider may have left it. Without the finalizer, the usage is gone.
+	if err := f.kube.Get(t.Context(), key, usage); err != nil {
 		t.Fatal(err)
 	}
+
+	usage.SetFinalizers([]string{usageFinalizer})
+
+	if err := errors.Join(f.kube.Update(t.Context(), usage), f.kube.Delete(t.Context(), usage)); err != nil {
+		t.Fatal(err)
+	}
+
+	expectCached()
+	track()
 
 	f.eventually(t, func() error {
 		if err := cached.Get(t.Context(), key, usage); !kerrors.IsNotFound(err) {

@@ -84,22 +84,46 @@ func (r *Resolver) Resolve(ctx context.Context, mg resource.Managed) (commonv1be
 	return r.read(ctx, mg)
 }
 
+// usageFinalizer is of the usages that later versions of crossplane-runtime make, so that each outlives its managed resource. The managed
+// reconciler of this version does not remove it, and the guard of the controller of ProviderConfigs needs none.
+const usageFinalizer = "finalizer.providerconfigusage.crossplane.io"
+
 // track records a usage. A deleted usage is recorded again.
 func (r *Resolver) track(ctx context.Context, mg resource.Managed) error {
-	var err error
+	var (
+		usage client.Object
+		err   error
+	)
 
 	switch mg := mg.(type) {
 	case resource.ModernManaged:
-		err = r.modern.Track(ctx, mg)
+		usage, err = &namespacedv1beta1.ProviderConfigUsage{}, r.modern.Track(ctx, mg)
 	case resource.LegacyManaged:
-		err = r.legacy.Track(ctx, mg)
+		usage, err = &clusterv1beta1.ProviderConfigUsage{}, r.legacy.Track(ctx, mg)
 	default:
 		err = errors.Errorf("%T does not refer to a ProviderConfig", mg)
 	}
 
 	// A usage that was just recorded may not be in the cache yet. Its name is the UID of mg, so it
 	// is the same usage.
-	return resource.Ignore(kerrors.IsAlreadyExists, err)
+	if err != nil {
+		return resource.Ignore(kerrors.IsAlreadyExists, err)
+	}
+
+	return r.release(ctx, mg, usage)
+}
+
+// release removes the usageFinalizer from the usage of a managed resource, if the cache has it. usage is an empty one.
+func (r *Resolver) release(ctx context.Context, mg resource.Managed, usage client.Object) error {
+	err := r.client.Get(ctx, types.NamespacedName{Namespace: mg.GetNamespace(), Name: string(mg.GetUID())}, usage)
+	if err != nil || !meta.FinalizerExists(usage, usageFinalizer) {
+		return resource.IgnoreNotFound(err)
+	}
+
+	before, _ := usage.DeepCopyObject().(client.Object)
+	meta.RemoveFinalizer(usage, usageFinalizer)
+
+	return resource.IgnoreNotFound(r.client.Patch(ctx, usage, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 }
 
 // cannotExist says whether an object was not created because its namespace or its kind is being
