@@ -114,3 +114,14 @@ func (r *Runner) savedPlanEnv() []string {
 
 	return append(slices.Clone(r.run.Env), variable+"="+value+" "+environ.Quote(flags))
 }
+
+// DestroyLacksVariables says whether arguments of a plan or an apply set variables that those of a destroy do not set.
+func (r *Runner) DestroyLacksVariables() bool {
+	p := r.Inputs.parameters
+	set := func(command string, args []string) []string {
+		return environ.Flags(slices.Concat(environ.Args(r.Inputs.env, command), args), "-var", "-var-file")
+	}
+	destroy := set("destroy", p.DestroyArgs)
+
+	return slices.ContainsFunc(slices.Concat(set("plan", p.PlanArgs), set("apply", p.ApplyArgs)), func(flag string) bool { return !slices.Contains(destroy, flag) })
+}

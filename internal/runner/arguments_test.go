@@ -406,3 +406,34 @@ func TestVariablesOfState(t *testing.T) {
 		})
 	}
 }
+
+func TestDestroyLacksVariables(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		plan, apply, destroy []string
+		env                  []string
+		want                 bool
+	}{
+		"None":        {plan: []string{"-parallelism=2"}},
+		"Plan":        {plan: []string{"-var-file=a"}, want: true},
+		"Apply":       {apply: []string{"--var", "a=b"}, destroy: []string{"-var=a=c"}, want: true},
+		"Same":        {plan: []string{"-var-file=a"}, apply: []string{"-var-file=a"}, destroy: []string{"-var-file=a", "-refresh=false"}},
+		"Environment": {env: []string{"TF_CLI_ARGS_plan=-var-file=a"}, want: true},
+		"All":         {env: []string{"TF_CLI_ARGS=-var-file=a"}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := &Runner{Target: Target{Inputs: &Inputs{env: tc.env}}}
+			p := &r.Inputs.parameters
+			p.PlanArgs, p.ApplyArgs, p.DestroyArgs = tc.plan, tc.apply, tc.destroy
+
+			if got := r.DestroyLacksVariables(); got != tc.want {
+				t.Errorf("want %t, got %t", tc.want, got)
+			}
+		})
+	}
+}

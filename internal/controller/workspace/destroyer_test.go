@@ -454,12 +454,6 @@ func TestWithWayOut(t *testing.T) {
 		notSet     = ". Variables that -var and -var-file set in spec.forProvider.planArgs, applyArgs or env TF_CLI_ARGS_... are not set in a destroy: add these arguments to spec.forProvider.destroyArgs"
 	)
 
-	sets := func(arg string) func(*clusterv1beta1.Workspace) {
-		return func(ws *clusterv1beta1.Workspace) {
-			ws.Spec.ForProvider.PlanArgs, ws.Spec.ForProvider.ApplyArgs = []string{arg}, []string{arg}
-		}
-	}
-
 	incomplete, other := errors.New("varFiles[0]"), errors.New("no such region")
 
 	limited := with()
@@ -469,6 +463,7 @@ func TestWithWayOut(t *testing.T) {
 		reason     string
 		ws         workspace.Workspace
 		incomplete error
+		lacks      bool // See Runner.DestroyLacksVariables.
 		err        error
 		want       string
 	}{
@@ -508,25 +503,14 @@ func TestWithWayOut(t *testing.T) {
 			want: `destroy ended with . The module refers to a value that is gone. To destroy without a look at it, add "-refresh=false" to spec.forProvider.destroyArgs`,
 		},
 		"ValueNotSet": {
-			reason: "It reads with the default of a variable.", ws: with(sets("-var-file=a")), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "Unable to find remote state"}}},
+			reason: "It reads with the default of a variable.", ws: with(), lacks: true, err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "Unable to find remote state"}}},
 			want: "destroy ended with " + notSet,
 		},
 		"VariableNotSet": {
-			reason: "There is no default.", ws: with(sets("-var-file=a"), func(ws *clusterv1beta1.Workspace) { ws.Spec.ForProvider.DestroyArgs = []string{"-var-file=b"} }),
-			err:  &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "No value for required variable"}}},
+			reason: "There is no default.", ws: with(), lacks: true, err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "No value for required variable"}}},
 			want: "destroy ended with " + notSet,
 		},
-		"VariableInEnv": {
-			reason: "The environment has arguments, too.", ws: with(func(ws *clusterv1beta1.Workspace) {
-				ws.Spec.ForProvider.Env = []commonv1beta1.EnvVar{{Name: "TF_CLI_ARGS_apply", Value: "-var a=b"}}
-			}), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "Unsupported attribute"}}},
-			want: "destroy ended with " + notSet,
-		},
-		"VariableSet": {
-			reason: "The destroy has the same ones.", ws: with(sets("-var-file=a"), func(ws *clusterv1beta1.Workspace) { ws.Spec.ForProvider.DestroyArgs = []string{"-var-file=a"} }),
-			err:  &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "No value for required variable"}}},
-			want: "destroy ended with " + leave + byDeletion,
-		},
+		"OtherCause": {reason: "It is not about a variable.", ws: with(), lacks: true, err: other, want: "no such region"},
 		"OtherBackend": {
 			reason: "The old backend may be gone.", ws: with(), err: &terraform.Error{Op: "init", Diagnostics: []terraform.Diagnostic{{Summary: "Backend configuration changed"}}},
 			want: "init ended with " + leave + byDeletion,
@@ -543,7 +527,7 @@ func TestWithWayOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			d := &destroyer{module: &fakeRunner{incomplete: tc.incomplete}}
+			d := &destroyer{module: &fakeRunner{incomplete: tc.incomplete, lacksVariables: tc.lacks}}
 
 			err := d.withWayOut(tc.ws, tc.err)
 			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {

@@ -37,8 +37,9 @@ type recordReader interface {
 	RunRecord() (*runner.RunRecord, error)
 }
 
-// A moduleCLI knows whether a value of the module is missing, and can leave the module out.
+// A moduleCLI knows whether a value of the module is missing, also in a destroy only, and can leave the module out.
 type moduleCLI interface {
 	Incomplete() error
+	DestroyLacksVariables() bool
 	LeaveOutModule() bool
 }

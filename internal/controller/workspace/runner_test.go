@@ -69,8 +69,10 @@ type fakeRunner struct {
 	failedRuns []statelock.Run
 
 	incomplete error
-	remakes    bool
-	effects    string
+
+	lacksVariables bool
+	remakes        bool
+	effects        string
 
 	// optional says that the state can be reached without the module, so that a missing module is
 	// no error.
@@ -234,6 +236,8 @@ func (r *fakeRunner) UseBackend() {}
 func (r *fakeRunner) Source() string { return "" }
 
 func (r *fakeRunner) Incomplete() error { return r.incomplete }
+
+func (r *fakeRunner) DestroyLacksVariables() bool { return r.lacksVariables }
 
 func (r *fakeRunner) IsModuleEmpty(alone bool) (bool, error) {
 	return r.emptyModule && (!alone || !r.configResources), nil

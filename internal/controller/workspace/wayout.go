@@ -15,8 +15,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
-	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
-	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -35,7 +33,7 @@ func (d *destroyer) withWayOut(ws workspace.Workspace, err error) error {
 
 	reads := terraform.MissesValue(err) || terraform.CannotRefresh(err)
 
-	if (reads || terraform.LacksVariable(err)) && lacksVariables(ws.GetParameters()) {
+	if (reads || terraform.LacksVariable(err)) && d.module.DestroyLacksVariables() {
 		return errors.Errorf("%w%s Variables that -var and -var-file set in spec.forProvider.planArgs, applyArgs or env TF_CLI_ARGS_... are not set in a destroy: add these arguments to spec.forProvider.destroyArgs", err, stop(err))
 	}
 
@@ -53,22 +51,6 @@ func (d *destroyer) withWayOut(ws workspace.Workspace, err error) error {
 
 	return errors.Errorf("%w. There are resources to destroy, which takes the values of all variables: restore what is missing, or correct spec.forProvider. "+
 		"To delete the Workspace and leave the infrastructure and its state behind, %s", err, howToOrphan(ws))
-}
-
-// lacksVariables says whether arguments of a plan or an apply set variables that those of a destroy do not set.
-func lacksVariables(p commonv1beta1.WorkspaceParameters) bool {
-	env := make([]string, 0, len(p.Env))
-	for _, v := range p.Env {
-		env = append(env, v.Name+"="+v.Value)
-	}
-
-	set := func(command string, args []string) []string {
-		return environ.Flags(slices.Concat(environ.Args(env, command), args), "-var", "-var-file")
-	}
-
-	destroy := set("destroy", p.DestroyArgs)
-
-	return slices.ContainsFunc(slices.Concat(set("plan", p.PlanArgs), set("apply", p.ApplyArgs)), func(flag string) bool { return !slices.Contains(destroy, flag) })
 }
 
 // A brokenModuleError says that a module is broken, or cannot be fetched, whose resources are to be destroyed.
