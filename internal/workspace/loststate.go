@@ -41,21 +41,7 @@ func Remembered(ws Workspace) commonv1beta1.StateSummary {
 // An accepted loss has no effect on later ones: a new state has a new lineage, and an old copy, which keeps the lineage, gets
 // other serials from then on. Only the same copy, if it is restored once more, may have the same answer.
 func Lost(ws Workspace, found Found) (reason, loss string) {
-	own, had := ws.GetOwnership(), Remembered(ws)
-
-	// Its creation began on another disk, or in another place, and the end of the creation was not recorded: the state
-	// there may have resources. In another place, an apply that has failed there is no reason to keep a wrong backend: the
-	// annotations of the managed reconciler tell whether its end is known. They count only beside the status: see Owns.
-	// A backend that makes no state before the first apply has no lineage: nothing tells its places apart.
-	elsewhere := found.OtherDisk || had.Lineage != "" && found.Lineage != had.Lineage && meta.ExternalCreateIncomplete(ws)
-	if elsewhere && own.CreationStarted != nil && own.CreationSucceeded == nil && had.Resources == 0 {
-		had.Resources = unknownResources
-	}
-
-	// A state that was emptied by hand has a later serial.
-	if wasAvailable(ws) && found.Empty && IsBlank(found.StateSummary) {
-		had.Resources = unknownResources
-	}
+	had := expected(ws, found)
 
 	// Without resources, nothing could be created twice.
 	if had.Resources == 0 {
@@ -77,6 +63,27 @@ func Lost(ws Workspace, found Found) (reason, loss string) {
 	}
 
 	return reason, loss
+}
+
+// expected returns the remembered state, with unknownResources if it may have some that were not recorded.
+func expected(ws Workspace, found Found) commonv1beta1.StateSummary {
+	own, had := ws.GetOwnership(), Remembered(ws)
+
+	// Its creation began on another disk, or in another place, and the end of the creation was not recorded: the state
+	// there may have resources. In another place, an apply that has failed there is no reason to keep a wrong backend: the
+	// annotations of the managed reconciler tell whether its end is known. They count only beside the status: see Owns.
+	// A backend that makes no state before the first apply has no lineage: nothing tells its places apart.
+	elsewhere := found.OtherDisk || had.Lineage != "" && found.Lineage != had.Lineage && meta.ExternalCreateIncomplete(ws)
+	if elsewhere && own.CreationStarted != nil && own.CreationSucceeded == nil && had.Resources == 0 {
+		had.Resources = unknownResources
+	}
+
+	// A state that was emptied by hand has a later serial.
+	if wasAvailable(ws) && found.Empty && IsBlank(found.StateSummary) {
+		had.Resources = unknownResources
+	}
+
+	return had
 }
 
 func lost(had commonv1beta1.StateSummary, found Found) string {
