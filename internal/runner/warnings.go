@@ -44,7 +44,8 @@ func (r *Runner) warnings() terraform.Warnings {
 }
 
 // warnOfInputs warns of variables of the Workspace that no run gets, see terraform.Environ, for which people expect another state, of
-// files that no CLI reads, and of values that a state cannot have: with them, each plan may find a change.
+// files that no CLI reads, of variables that a destroy does not get, and of values that a state cannot have: with them, each plan may
+// find a change.
 func (r *Runner) warnOfInputs() terraform.Warnings {
 	var w terraform.Warnings
 
@@ -64,6 +65,13 @@ func (r *Runner) warnOfInputs() terraform.Warnings {
 		if value, ok := environ.Lookup(r.Inputs.env, v.name); ok && value != v.usual {
 			w.First = append(w.First, terraform.Diagnostic{File: "spec.forProvider.env " + v.name, Summary: "No effect", Detail: v.instead})
 		}
+	}
+
+	if r.DestroyLacksVariables() {
+		w.First = append(w.First, terraform.Diagnostic{
+			File: "spec.forProvider.destroyArgs", Summary: "Variables without their values",
+			Detail: "planArgs, applyArgs or TF_CLI_ARGS_... set variables with -var or -var-file, and a deletion uses their defaults, perhaps in another region. Add these arguments",
+		})
 	}
 
 	// With this variable, people choose a file themselves.
