@@ -284,7 +284,7 @@ func TestWarnOfInputs(t *testing.T) {
 			"spec.forProvider.env TF_DATA_DIR: No effect: the provider chooses the data directory",
 			"spec.forProvider.env TF_WORKSPACE: No effect: the Terraform workspace is \"ws\". To use another one, set the annotation crossplane.io/external-name",
 		}},
-		"Latin1":        {env: []string{"TF_VAR_a=M\xfcller", "A=M\xfcller"}, want: []string{"spec.forProvider.env TF_VAR_a: Not UTF-8: a state has another value, so that each plan may find a change. Save it as UTF-8, or encode it with base64, and use base64decode in the module"}},
+		"Latin1": {env: []string{"TF_VAR_a=M\xfcller", "A=M\xfcller"}, want: []string{"spec.forProvider.env TF_VAR_a: Not UTF-8: a state has another value, so that each plan may find a change. Save it as UTF-8, or encode it with base64, and use base64decode in the module"}},
 		"PlanOnly": {env: []string{"TF_CLI_ARGS_plan=-var=a=b"}, want: []string{
 			"spec.forProvider.destroyArgs: Variables without their values: planArgs, applyArgs or TF_CLI_ARGS_... set variables with -var or -var-file, and a deletion uses their defaults, perhaps in another region. Add these arguments",
 		}},

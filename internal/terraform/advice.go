@@ -108,6 +108,12 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		regexp.MustCompile(`no available releases match the given constraints [^,]+,.*$`),
 		"$0: if they exclude each other, change required_providers of the module and of the modules that it calls",
 	},
+	{regexp.MustCompile(`(no schema available )for \S+ (while reading state); this is a bug in (?:Terraform|OpenTofu) and should be reported`), "$1$2: " + newerProvider},
+	{regexp.MustCompile(`was created by a newer provider version than is currently selected\. Upgrade the \S+ provider to work with this state`), "was created by a newer provider version than is selected: " + newerProvider},
+	{
+		regexp.MustCompile(`does not have a "version" attribute, which is required to identify the format version`),
+		"$0: if OpenTofu has encrypted it, spec.forProvider.cli must be OpenTofu, with that encryption, until the state is decrypted",
+	},
 	{regexp.MustCompile(`or use "` + eitherCLI + ` apply" to create a new remote object`), "or remove the import block to create a new remote object"},
 	{regexp.MustCompile(` If you wish to automatically generate config for this resource, use the -generate-config-out option within ` + eitherCLI + ` plan\. Otherwise, make sure`), " Make sure"},
 	{regexp.MustCompile(`The plugin logs may contain more details`), "It crashed or was killed, for example because the container of the provider has too little memory"},
@@ -145,6 +151,9 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`Please see above warnings for details about what each auth method needs to properly work\.`), "What each method needs follows."},
 	{regexp.MustCompile(` For example: ` + eitherCLI + ` plan -generate-config-out=\S+`), ""},
 }
+
+// newerProvider is what to do about a state of a newer version of a Terraform provider than the selected one.
+const newerProvider = "the Terraform provider that has written the state is newer, or another one: allow it in required_providers of the module, with \"-upgrade\" in spec.forProvider.initArgs if a version is locked"
 
 // withoutAzureCLI is how a backend signs in where there is no Azure CLI, as in the image.
 const withoutAzureCLI = "set ARM_CLIENT_ID, ARM_TENANT_ID and ARM_CLIENT_SECRET in env, or the fields of a workload identity"

@@ -234,6 +234,18 @@ func TestAdvice(t *testing.T) {
 			cli:  "Please see above warnings for details about what each auth method needs to properly work.",
 			here: "What each method needs follows.",
 		},
+		"NoSchema": {
+			cli:  "no schema available for cloud_thing.a while reading state; this is a bug in OpenTofu and should be reported",
+			here: "no schema available while reading state: " + newerProvider,
+		},
+		"NewerSchema": {
+			cli:  "The current state of cloud_thing.a was created by a newer provider version than is currently selected. Upgrade the cloud provider to work with this state.",
+			here: "The current state of cloud_thing.a was created by a newer provider version than is selected: " + newerProvider + ".",
+		},
+		"EncryptedState": {
+			cli:  "The state file does not have a \"version\" attribute, which is required to identify the format version.",
+			here: "The state file does not have a \"version\" attribute, which is required to identify the format version: if OpenTofu has encrypted it, spec.forProvider.cli must be OpenTofu, with that encryption, until the state is decrypted.",
+		},
 		"KeyOfGit": {
 			cli:  "git@example.org: Permission denied (publickey).\r\nfatal: Could not read from remote repository.",
 			here: "git@example.org: Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address; fatal: Could not read from remote repository.",

@@ -292,6 +292,9 @@ func (d Diagnostic) rank() int {
 // declaration matches the first line of the block of a variable.
 var declaration = regexp.MustCompile(`^\s*variable "([^"]+)"\s*\{`)
 
+// ofState matches texts about resources in the state, which have no address of their own.
+var ofState = regexp.MustCompile(`^(?:no schema available for|The current state of) (\S+) (?:while reading state|was created by)`)
+
 // jsonDiagnostic is a diagnostic in the -json output of a run.
 type jsonDiagnostic struct {
 	Severity string `json:"severity"`
@@ -326,6 +329,11 @@ func (j jsonDiagnostic) diagnostic() Diagnostic {
 		if v.Traversal != "" && strings.HasSuffix(before, v.Traversal) {
 			d.Detail = strings.Replace(d.Detail, "This object does not have an attribute", v.Traversal+" does not have an attribute", 1)
 		}
+	}
+
+	// Their order differs from run to run.
+	if m := ofState.FindStringSubmatch(cmp.Or(d.Detail, d.Summary)); m != nil {
+		d.Address = cmp.Or(d.Address, m[1])
 	}
 
 	// The CLIs name neither the variable nor the field, and the first line of a block has no context. A module that the root

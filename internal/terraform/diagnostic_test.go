@@ -263,3 +263,24 @@ func TestShortOutput(t *testing.T) {
 		t.Errorf("want %q, got %q", short, got)
 	}
 }
+
+// TestOrderOfState ensures that errors about resources in the state, which have no address of their own, do not depend on the order of
+// the run.
+func TestOrderOfState(t *testing.T) {
+	t.Parallel()
+
+	const line = `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"no schema available for %s while reading state; this is a bug in OpenTofu and should be reported"}}`
+
+	report := func(addresses ...string) *Error {
+		r := newReport(nil)
+		for _, a := range addresses {
+			r.add(fmt.Appendf(nil, line, a))
+		}
+
+		return newError(opPlan, Workspace{}, result{code: 1}, r.errors)
+	}
+
+	if diff := cmp.Diff(report("a.a", "a.b").Error(), report("a.b", "a.a").Error()); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}

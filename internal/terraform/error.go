@@ -323,12 +323,12 @@ func MissesLineBreak(err error, file string) bool {
 
 // CannotRefresh reports whether a destroy failed before it changed anything, because something that is in the state or
 // that the module reads could not be read, or the module could not be evaluated with it. Terraform validates values also without
-// a refresh. What reads the state of another module has no place.
+// a refresh, and needs a Terraform provider that can read the state. What reads the state of another module has no place.
 func CannotRefresh(err error) bool {
 	return anyError(err, func(e *Error, d Diagnostic) bool {
 		placed := d.rank() != rankNothing || !d.says("lock")
 
-		return e.Op == opDestroy && e.interrupted == nil && e.began && !e.applies && placed && !d.says(invalidValue) && !IsPrevented(err)
+		return e.Op == opDestroy && e.interrupted == nil && e.began && !e.applies && placed && !d.says(invalidValue, "no schema available for", "created by a newer provider version") && !IsPrevented(err)
 	})
 }
 

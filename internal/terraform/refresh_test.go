@@ -34,6 +34,10 @@ func TestCannotRefresh(t *testing.T) {
 			reason: "The lock is that of its own state.", op: opDestroy,
 			lines: []string{`{"type":"refresh_start","hook":{"resource":{"addr":"cloud_thing.a"}}}`, `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Error releasing the state lock"}}`},
 		},
+		"NewerProvider": {
+			reason: "The state cannot be read without a refresh, either.", op: opDestroy,
+			lines: []string{`{"type":"refresh_start","hook":{"resource":{"addr":"cloud_thing.a"}}}`, `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"no schema available for cloud_thing.a while reading state; this is a bug in Terraform and should be reported"}}`},
+		},
 		"Evaluation": {
 			reason: "The module could not be evaluated with what was read.", op: opDestroy, want: true,
 			lines: []string{`{"type":"refresh_start","hook":{"resource":{"addr":"cloud_thing.a"}}}`, `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Invalid for_each argument","range":{"filename":"main.tf","start":{"line":2}}}}`},

@@ -105,7 +105,9 @@ func (s *Store) Get(p Product, version string) (*CLI, error) {
 
 	var have []string
 	for _, c := range s.All() {
-		have = append(have, c.String())
+		if !slices.Contains(have, c.String()) {
+			have = append(have, c.String())
+		}
 	}
 
 	return nil, fmt.Errorf("this instance does not have %s in --cli-dir, it has %s", wanted, strings.Join(have, ", "))

@@ -96,6 +96,11 @@ func TestStore(t *testing.T) {
 		t.Errorf("Get of another version: want %q, got %v", want, err)
 	}
 
+	_, err = (&Store{Default: standard, clis: []*CLI{standard}, dir: "a"}).Get(OpenTofu, "9.9.9")
+	if want := "this instance does not have OpenTofu 9.9.9 in --cli-dir, it has Terraform 0.1.0"; err == nil || err.Error() != want {
+		t.Errorf("Get with the default in the directory: want %q, got %v", want, err)
+	}
+
 	_, err = (&Store{Default: standard}).Get(OpenTofu, "9.9.9")
 	if want := "this instance has only Terraform 0.1.0: OpenTofu 9.9.9 takes a directory with CLIs and --cli-dir"; err == nil || err.Error() != want {
 		t.Errorf("Get without a directory: want %q, got %v", want, err)

@@ -11,7 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	corev1 "k8s.io/api/core/v1"
+
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
@@ -250,6 +254,30 @@ func TestApprovedPlanIsStale(t *testing.T) {
 
 	if err := r.begin(r.ws, &next); err == nil || !strings.Contains(err.Error(), "waits for approval") {
 		t.Errorf("want an error for a plan from a later state, got %v", err)
+	}
+}
+
+// TestRestOfDeletion ensures that people learn why a deletion that they have approved did not end.
+func TestRestOfDeletion(t *testing.T) {
+	t.Parallel()
+
+	s := ownState()
+	r := newAttempt(t, with(owner, deleted, approving("x-1"), func(ws *clusterv1beta1.Workspace) {
+		ws.SetConditions(xpv2.ReconcileError(errors.New("bucket not empty")))
+	}))
+	r.approves, r.runner.state = commonv1beta1.ApprovalDestroy, &s
+
+	for range 2 {
+		if _, err := r.Delete(t.Context(), r.ws); err != nil {
+			t.Fatal(err)
+		}
+
+		const want = ". The last try failed: bucket not empty"
+		if c := r.ws.GetCondition(workspace.TypeAwaitingApproval); c.Status != corev1.ConditionTrue || !strings.HasSuffix(c.Message, want) || strings.Count(c.Message, want) != 1 {
+			t.Errorf("want %q at the end, got %s: %s", want, c.Reason, c.Message)
+		}
+
+		r.ws.SetConditions(xpv2.ReconcileSuccess()) // To wait is no failure.
 	}
 }
 

@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -92,8 +93,20 @@ func awaiting(ws workspace.Workspace, waits *schedule.Awaiting, approved bool) {
 	}
 }
 
+// lastTryFailed precedes why the last try of a deletion has failed, whose rest waits for approval: Synced does not tell it any more.
+const lastTryFailed = ". The last try failed: "
+
 // waitForDeletion reports a deletion that waits for approval, in the status and in the record of the Workspace.
 func (ps *pass) waitForDeletion(ws workspace.Workspace, s *terraform.State, a approval) {
+	_, failure, _ := strings.Cut(ws.GetCondition(workspace.TypeAwaitingApproval).Message, lastTryFailed)
+	if synced := ws.GetCondition(xpv2.TypeSynced); synced.Reason == xpv2.ReasonReconcileError {
+		failure = synced.Message
+	}
+
+	if failure != "" {
+		a.waits.Message += lastTryFailed + failure
+	}
+
 	ps.announceWait(ws, a)
 	awaiting(ws, a.waits, false)
 

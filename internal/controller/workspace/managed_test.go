@@ -479,6 +479,8 @@ func TestReady(t *testing.T) {
 	says := func(message string) xpv2.Condition { return xpv2.Unavailable().WithMessage(message) }
 	notServed := xpv2.Unavailable()
 	notServed.Reason = workspace.ReasonNotServed
+	waits := xpv2.Unavailable()
+	waits.Reason = reasonWaits
 	differs := xpv2.Condition{Type: workspace.TypeDrifted, Status: corev1.ConditionTrue, Reason: reasonPlanHasChanges}
 
 	cases := map[string]struct {
@@ -497,6 +499,8 @@ func TestReady(t *testing.T) {
 		"Drifted":      {reason: "A later creation was withdrawn, something else has created a part, and this reconcile may not update.", ws: with(begun, created, conditions(xpv2.Creating(), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: "The plan has changes: see Drifted"},
 		"Failed":       {reason: "The creation failed. What it left in the state is perhaps not known.", ws: with(begun, planned, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable, message: lastApplyFailed},
 		"NotApplied":   {reason: "The creation was withdrawn, because the state was locked for example.", ws: with(planned, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable, message: planNotApplied},
+		"Refused":      {reason: "It was approved, and refused.", ws: with(planned, conditions(waits, xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable, message: planNotApplied},
+		"Waits":        {reason: "To wait is no failure.", ws: with(planned, conditions(waits, xpv2.ReconcileSuccess())), want: reasonWaits},
 		"NotObserved":  {reason: "This instance serves it now, and could not observe it.", ws: with(conditions(notServed, xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable},
 		"NotUpdated":   {reason: "This instance serves it now, and may not update it.", ws: with(conditions(notServed, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable},
 		"Corrected":    {reason: "A change failed, and was corrected. This reconcile may not update.", ws: with(conditions(says("The last change failed: see Synced"), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: "The plan has changes: see Drifted"},

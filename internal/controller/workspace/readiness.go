@@ -59,8 +59,10 @@ func changeFailed(ws workspace.Workspace) {
 // neverReady is for a Workspace whose reconcile failed before anything was applied. Without the condition, tools
 // show neither a value nor a reason.
 func neverReady(ws workspace.Workspace) {
+	was := ws.GetCondition(xpv2.TypeReady)
+
 	switch {
-	case ws.GetCondition(xpv2.TypeReady).Status != corev1.ConditionUnknown && !isNotServed(ws):
+	case was.Status != corev1.ConditionUnknown && !isNotServed(ws) && was.Reason != reasonWaits:
 	case ws.GetObservation().Plan != nil:
 		unavailable(ws, planNotApplied)
 	default:
@@ -84,6 +86,9 @@ func served(ws workspace.Workspace) {
 	}
 }
 
+// reasonWaits is the reason of Ready for a Workspace that waits for approval, and was not ready before.
+const reasonWaits = xpv2.ConditionReason(workspace.TypeAwaitingApproval)
+
 // waiting is for a Workspace whose plan waits for approval. One that is ready stays so, with the generation that it is
 // ready for: who waits for a change goes on waiting.
 func waiting(ws workspace.Workspace) {
@@ -96,7 +101,7 @@ func waiting(ws workspace.Workspace) {
 		unavailable(ws, restWaits)
 	default:
 		c := xpv2.Unavailable().WithMessage("See the condition AwaitingApproval").WithObservedGeneration(ws.GetGeneration())
-		c.Reason = xpv2.ConditionReason(workspace.TypeAwaitingApproval)
+		c.Reason = reasonWaits
 		ws.SetConditions(c)
 	}
 }
