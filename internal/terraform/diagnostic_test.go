@@ -269,7 +269,7 @@ func TestShortOutput(t *testing.T) {
 func TestOrderOfState(t *testing.T) {
 	t.Parallel()
 
-	const line = `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"no schema available for %s while reading state; this is a bug in OpenTofu and should be reported"}}`
+	const line = `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Resource instance managed by newer provider version","detail":"The current state of %s was created by a newer provider version than is currently selected. Upgrade the cloud provider to work with this state."}}`
 
 	report := func(addresses ...string) *Error {
 		r := newReport(nil)
