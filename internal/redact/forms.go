@@ -24,6 +24,9 @@ import (
 // is searched for at the beginning only.
 const maxAligned = 1 << 10
 
+// minParameter is the length of the shortest secret among the parameters of a query.
+const minParameter = 16
+
 // maxMember is the length of the text that is searched for the name of a member.
 const maxMember = 32
 
@@ -134,6 +137,7 @@ func (v *values) content(text string) {
 	for _, line := range lines {
 		for _, m := range assigned.FindAllStringSubmatch(line, -1) {
 			v.secret(strings.TrimRight(m[1], ",;"))
+			v.parameters(m[1])
 		}
 
 		// A comma is the end of one number and the beginning of another.
@@ -157,6 +161,23 @@ func (v *values) content(text string) {
 	if object.MatchString(text) {
 		for _, word := range keyword.FindAllString(quoted.ReplaceAllString(text, ""), -1) {
 			v.secret(word)
+		}
+	}
+}
+
+// parameters adds the long values in a query or a connection string: programs put them in another order. Short ones are more likely to
+// be words that are in messages, too.
+func (v *values) parameters(text string) {
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '&' || r == ';' }) {
+		_, value, ok := strings.Cut(part, "=")
+		if !ok || len(value) < minParameter {
+			continue
+		}
+
+		v.secret(value)
+
+		if unescaped, err := url.QueryUnescape(value); err == nil {
+			v.secret(unescaped)
 		}
 	}
 }

@@ -56,6 +56,12 @@ func TestText(t *testing.T) {
 			text:     "ghp_abcdefghijklmnopqrstuvwx is refused by example.org for git",
 			want:     "(sensitive) is refused by example.org for git",
 		},
+		"Parameters": {
+			reason:   "A program may put the parameters of a query, or of a connection string, in another order, and escape them.",
+			contents: []string{"?sv=2022-11-02&sig=SECRETabc%2Bdef1ghi%3D&ss=b", "AccountName=acme1;AccountKey=c2VjcmV0c2VjcmV0==;Suffix=a"},
+			text:     "https://a.example.org/?ss=b&sig=SECRETabc%2Bdef1ghi%3D&sv=2022-11-02 SECRETabc+def1ghi= c2VjcmV0c2VjcmV0==",
+			want:     "https://a.example.org/?ss=b&sig=(sensitive)&sv=2022-11-02 (sensitive) (sensitive)",
+		},
 		"CutPassword": {
 			reason:   "A program that parses a URL takes the sign # or / in a password for its end.",
 			contents: []string{"postgres://tf:hunter22#X9abcd@db.example.org/tf\n", "user:secret/of1234@proxy.example.org:80\n"},

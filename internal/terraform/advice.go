@@ -114,6 +114,15 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		regexp.MustCompile(`does not have a "version" attribute, which is required to identify the format version`),
 		"$0: if OpenTofu has encrypted it, spec.forProvider.cli must be OpenTofu, with that encryption, until the state is decrypted",
 	},
+	{regexp.MustCompile(`missing "=" after "[^"]*" in connection info string"?`), "a value in the connection string (conn_str, or env PG_CONN_STR) has a space: put it in single quotes"},
+	{
+		regexp.MustCompile(`HTTP remote state already locked, failed to unmarshal body.*$`), // What follows is the lock that this run wanted.
+		"the state is locked, and the server of the backend http does not say by whom. If nothing holds it any more, remove the lock there",
+	},
+	{
+		regexp.MustCompile(`The state file could not be parsed as JSON: syntax error at byte offset \d+`),
+		"What is there is no state: it may be damaged or, with the backend http, address or credentials lead to a web page",
+	},
 	{regexp.MustCompile(`or use "` + eitherCLI + ` apply" to create a new remote object`), "or remove the import block to create a new remote object"},
 	{regexp.MustCompile(` If you wish to automatically generate config for this resource, use the -generate-config-out option within ` + eitherCLI + ` plan\. Otherwise, make sure`), " Make sure"},
 	{regexp.MustCompile(`The plugin logs may contain more details`), "It crashed or was killed, for example because the container of the provider has too little memory"},

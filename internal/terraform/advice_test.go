@@ -246,6 +246,18 @@ func TestAdvice(t *testing.T) {
 			cli:  "The state file does not have a \"version\" attribute, which is required to identify the format version.",
 			here: "The state file does not have a \"version\" attribute, which is required to identify the format version: if OpenTofu has encrypted it, spec.forProvider.cli must be OpenTofu, with that encryption, until the state is decrypted.",
 		},
+		"SpaceInDSN": {
+			cli:  `missing "=" after "secret9" in connection info string"`,
+			here: "a value in the connection string (conn_str, or env PG_CONN_STR) has a space: put it in single quotes",
+		},
+		"LockedBySomebody": {
+			cli:  "Error message: HTTP remote state already locked, failed to unmarshal body\nLock Info:\n  ID:        8dfc1e4a\n  Who:       root@vm\n",
+			here: "Error message: the state is locked, and the server of the backend http does not say by whom. If nothing holds it any more, remove the lock there",
+		},
+		"WebPage": {
+			cli:  "The state file could not be parsed as JSON: syntax error at byte offset 1.",
+			here: "What is there is no state: it may be damaged or, with the backend http, address or credentials lead to a web page.",
+		},
 		"KeyOfGit": {
 			cli:  "git@example.org: Permission denied (publickey).\r\nfatal: Could not read from remote repository.",
 			here: "git@example.org: Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address; fatal: Could not read from remote repository.",

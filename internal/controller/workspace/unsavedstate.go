@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
@@ -83,11 +84,17 @@ func (u *unsavedState) saveState(ctx context.Context, ws workspace.Workspace) er
 	}
 
 	if !superseded {
+		lineage := lineageOf(path)
 		err := u.locks.withLock(ctx, ws, func() error { return u.cli.PushState(ctx, path) })
 
 		switch {
 		case err == nil:
 			u.recorder.Event(ws, event.Normal(reasonStateSaved, "Saved the state that an earlier run could not save"))
+
+			// Without this, an older Workspace that may have the same backend, and whose state is not known, would be in the way.
+			if workspace.HasBegun(ws) && workspace.Knows(ws, lineage) && lineage != "" {
+				workspace.Own(ws, lineage)
+			}
 
 			return nil
 		case !terraform.IsNewerState(err):
@@ -104,6 +111,21 @@ func (u *unsavedState) saveState(ctx context.Context, ws workspace.Workspace) er
 		"what only that run has created is listed in %s on %s and nowhere else. Import it, or remove it by hand", aside, u.Locks.Host)))
 
 	return nil
+}
+
+// lineageOf returns the lineage of the state in a file, or an empty string, for example if it is encrypted.
+func lineageOf(path string) string {
+	data, err := regular.Read(path, maxKubernetesState)
+	if err != nil {
+		return ""
+	}
+
+	s, err := terraform.ParseState(data)
+	if err != nil {
+		return ""
+	}
+
+	return s.Lineage
 }
 
 // saveOrUseState saves the state, too. If the backend will never take it, the runs use it where it is: a

@@ -7,6 +7,7 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,6 +116,29 @@ func TestSaveState(t *testing.T) {
 				t.Errorf("%s\nsaveState(...): want the state put aside: %t, got %t, pushed: %t", tc.reason, tc.aside, aside, pushed)
 			}
 		})
+	}
+}
+
+// TestOwnSavedState ensures that a Workspace owns the state that its own first apply could not save.
+func TestOwnSavedState(t *testing.T) {
+	t.Parallel()
+
+	for lineage, want := range map[string]string{otherLineage: otherLineage, "": "", "another": ""} {
+		r := newAttempt(t, with(creates))
+		r.runner.record = &runner.RunRecord{StateSummary: *r.ws.GetObservation().State}
+		r.runner.unsaved, r.runner.state = filepath.Join(t.TempDir(), "errored.tfstate"), &terraform.State{Lineage: otherLineage, Serial: 1}
+
+		if err := os.WriteFile(r.runner.unsaved, fmt.Appendf(nil, `{"version": 4, "lineage": %q}`, lineage), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := r.planner.unsaved.saveState(t.Context(), r.ws); err != nil {
+			t.Fatal(err)
+		}
+
+		if got := r.ws.GetOwnership().Lineage; got != want {
+			t.Errorf("lineage %q: want the Workspace to own %q, got %q", lineage, want, got)
+		}
 	}
 }
 
