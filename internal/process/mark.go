@@ -130,8 +130,8 @@ func orphans() []int {
 	return pids
 }
 
-// childrenOf returns the children of the main thread of a process. The kernel makes orphans its children, not those of another thread
-// (find_alive_thread in kernel/exit.c).
+// childrenOf returns the children of the main thread of a process. The kernel makes orphans its children, not those of another thread,
+// unless it has ended (find_alive_thread in kernel/exit.c). In Go and in tini, the process ends with it.
 func childrenOf(pid int) []int {
 	text, _ := os.ReadFile(procFile(pid, fmt.Sprintf("task/%d/children", pid))) // The process may have ended.
 

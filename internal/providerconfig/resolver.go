@@ -113,7 +113,8 @@ func (r *Resolver) track(ctx context.Context, mg resource.Managed) error {
 	return r.release(ctx, mg, usage)
 }
 
-// release removes the usageFinalizer from the usage of a managed resource, if the cache has it. usage is an empty one.
+// release removes the usageFinalizer from the usage of a managed resource, if the cache has it. usage is an empty one. Without the right
+// to do that, the finalizer stays, which only keeps the ProviderConfig.
 func (r *Resolver) release(ctx context.Context, mg resource.Managed, usage client.Object) error {
 	err := r.client.Get(ctx, types.NamespacedName{Namespace: mg.GetNamespace(), Name: string(mg.GetUID())}, usage)
 	if err != nil || !meta.FinalizerExists(usage, usageFinalizer) {
@@ -123,7 +124,9 @@ func (r *Resolver) release(ctx context.Context, mg resource.Managed, usage clien
 	before, _ := usage.DeepCopyObject().(client.Object)
 	meta.RemoveFinalizer(usage, usageFinalizer)
 
-	return resource.IgnoreNotFound(r.client.Patch(ctx, usage, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
+	err = r.client.Patch(ctx, usage, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+
+	return resource.IgnoreAny(err, kerrors.IsNotFound, kerrors.IsForbidden)
 }
 
 // cannotExist says whether an object was not created because its namespace or its kind is being

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
@@ -119,9 +120,34 @@ func (r *Runner) savedPlanEnv() []string {
 func (r *Runner) DestroyLacksVariables() bool {
 	p := r.Inputs.parameters
 	set := func(command string, args []string) []string {
-		return environ.Flags(slices.Concat(environ.Args(r.Inputs.env, command), args), "-var", "-var-file")
+		return namesOfVariables(slices.Concat(environ.Args(r.Inputs.env, command), args))
 	}
 	destroy := set("destroy", p.DestroyArgs)
 
-	return slices.ContainsFunc(slices.Concat(set("plan", p.PlanArgs), set("apply", p.ApplyArgs)), func(flag string) bool { return !slices.Contains(destroy, flag) })
+	return slices.ContainsFunc(slices.Concat(set("plan", p.PlanArgs), set("apply", p.ApplyArgs)), func(name string) bool { return !slices.Contains(destroy, name) })
+}
+
+// namesOfVariables returns the variables that arguments set, and the files of variables that they name.
+func namesOfVariables(args []string) []string {
+	var names []string
+
+	flags := environ.Flags(args, "-var", "-var-file")
+	for i, flag := range flags {
+		name, value, ok := strings.Cut(strings.TrimLeft(flag, "-"), "=")
+
+		switch {
+		case !strings.HasPrefix(flag, "-"):
+			continue // It is the value of the last one.
+		case !ok && i+1 < len(flags):
+			value = flags[i+1]
+		}
+
+		if name == "var" {
+			value, _, _ = strings.Cut(value, "=")
+		}
+
+		names = append(names, name+"="+path.Clean(value))
+	}
+
+	return names
 }

@@ -417,7 +417,9 @@ func TestDestroyLacksVariables(t *testing.T) {
 	}{
 		"None":        {plan: []string{"-parallelism=2"}},
 		"Plan":        {plan: []string{"-var-file=a"}, want: true},
-		"Apply":       {apply: []string{"--var", "a=b"}, destroy: []string{"-var=a=c"}, want: true},
+		"Apply":       {apply: []string{"--var", "a=b"}, destroy: []string{"-var=b=b"}, want: true},
+		"OtherValue":  {apply: []string{"--var", "a=b"}, destroy: []string{"-var=a=c"}},
+		"OtherForm":   {plan: []string{"-var-file", "./p.tfvars", "-var=a=b"}, destroy: []string{"--var-file=p.tfvars", "-var", "a=b"}},
 		"Same":        {plan: []string{"-var-file=a"}, apply: []string{"-var-file=a"}, destroy: []string{"-var-file=a", "-refresh=false"}},
 		"Environment": {env: []string{"TF_CLI_ARGS_plan=-var-file=a"}, want: true},
 		"All":         {env: []string{"TF_CLI_ARGS=-var-file=a"}},

@@ -38,6 +38,10 @@ func TestCannotRefresh(t *testing.T) {
 			reason: "The state cannot be read without a refresh, either.", op: opDestroy,
 			lines: []string{`{"type":"refresh_start","hook":{"resource":{"addr":"cloud_thing.a"}}}`, `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"no schema available for cloud_thing.a while reading state; this is a bug in Terraform and should be reported"}}`},
 		},
+		"Unsaved": {
+			reason: "The state cannot be saved without a refresh, either.", op: opDestroy,
+			lines: []string{`{"type":"refresh_start","hook":{"resource":{"addr":"cloud_thing.a"}}}`, `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Failed to save state","detail":"Error saving state: HTTP error: 403"}}`},
+		},
 		"Evaluation": {
 			reason: "The module could not be evaluated with what was read.", op: opDestroy, want: true,
 			lines: []string{`{"type":"refresh_start","hook":{"resource":{"addr":"cloud_thing.a"}}}`, `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Invalid for_each argument","range":{"filename":"main.tf","start":{"line":2}}}}`},

@@ -32,7 +32,7 @@ const ApprovePlanAnnotationKey = "terraform.crossplane.io/approve-plan"
 // YAML, which ends with a line feed.
 func Answer(ws Workspace, key string) string { return strings.TrimSpace(ws.GetAnnotations()[key]) }
 
-// LineageUnknown stands for the lineage of a state that was made and never read since.
+// LineageUnknown stands for the lineage of a state that was made and never read since, or not by this version of the provider.
 const LineageUnknown = "unknown"
 
 // ReasonNotServed is the reason of the condition Ready while no running instance serves a Workspace that waits

@@ -78,8 +78,8 @@ func expected(ws Workspace, found Found) commonv1beta1.StateSummary {
 		had.Resources = unknownResources
 	}
 
-	// A state that was emptied by hand has a later serial.
-	if wasAvailable(ws) && found.Empty && IsBlank(found.StateSummary) {
+	// A state that was emptied by hand has a later serial. Without the right to create, a Workspace is Available also without a state.
+	if wasAvailable(ws) && MayCreate(ws) && found.Empty && IsBlank(found.StateSummary) {
 		had.Resources = unknownResources
 	}
 

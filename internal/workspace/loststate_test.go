@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
@@ -74,6 +76,18 @@ func TestLost(t *testing.T) {
 			opts:   []option{available(), func(ws *namespacedv1beta1.Workspace) { RecordAvailable(ws) }, deleting()},
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x", Serial: 1}, Empty: true},
 			want:   "is empty: expected the one that it was created with",
+		},
+		"Disowned": {
+			reason: "It was that of another Workspace.",
+			opts:   []option{available(), func(ws *namespacedv1beta1.Workspace) { RecordAvailable(ws); Disown(ws); RecordAvailable(ws) }},
+			found:  Found{Empty: true},
+		},
+		"Observed": {
+			reason: "It may create nothing, and is Available without a state.",
+			opts: []option{available(), func(ws *namespacedv1beta1.Workspace) {
+				ws.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionUpdate})
+			}},
+			found: Found{Empty: true},
 		},
 		"UnrecordedEmptied": {
 			reason: "A person has destroyed everything.",

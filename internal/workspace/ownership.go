@@ -160,8 +160,12 @@ func isLegacy(ws Workspace) bool {
 	return seen.State == nil && wasReconciled(ws) && isLegacyChecksum(seen.Checksum)
 }
 
-// availableChecksum says that such a version has left the Workspace Available. It has the length of an MD5, but is none.
-const availableChecksum = "00000000000000000000000000000000"
+// availableChecksum says that such a version has left the Workspace Available, and disownedChecksum that the state belongs to another
+// Workspace. They have the length of an MD5, but are none.
+const (
+	availableChecksum = "00000000000000000000000000000000"
+	disownedChecksum  = "ffffffffffffffffffffffffffffffff"
+)
 
 // RecordAvailable records in the checksum that such a version has left the Workspace Available: the condition Ready changes.
 func RecordAvailable(ws Workspace) {
@@ -172,12 +176,23 @@ func RecordAvailable(ws Workspace) {
 	}
 }
 
-// wasAvailable says whether such a version has left the Workspace Available, for which it had found resources or outputs in the state.
+// Disown records in the checksum that the state which such a version had found belongs to another Workspace. It is no loss if this one gets
+// a state of its own.
+func Disown(ws Workspace) {
+	if wasAvailable(ws) {
+		o := ws.GetObservation()
+		o.Checksum = disownedChecksum
+		ws.SetObservation(o)
+	}
+}
+
+// wasAvailable says whether such a version has left the Workspace Available, for which it had found resources or outputs in a state that
+// belongs to no other Workspace.
 func wasAvailable(ws Workspace) bool {
 	own, seen := ws.GetOwnership(), ws.GetObservation()
 
 	return own.Lineage == "" && own.CreationStarted == nil && seen.State == nil && isLegacyChecksum(seen.Checksum) &&
-		(ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonAvailable || seen.Checksum == availableChecksum)
+		(seen.Checksum == availableChecksum || seen.Checksum != disownedChecksum && ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonAvailable)
 }
 
 // isLegacyChecksum says whether a version of the provider that recorded no state has written the

@@ -207,7 +207,13 @@ func (g *stateGuard) unchangedSince(ctx context.Context, ws workspace.Workspace,
 // state. It returns err.
 func (g *stateGuard) giveUp(ctx context.Context, ws workspace.Workspace, lineage string, err error) error {
 	foreign := foreignStateError{}
-	if !errors.As(err, &foreign) || !foreign.certain || !workspace.GiveUp(ws, lineage) {
+	if !errors.As(err, &foreign) || !foreign.certain {
+		return err
+	}
+
+	workspace.Disown(ws)
+
+	if !workspace.GiveUp(ws, lineage) {
 		return err
 	}
 
