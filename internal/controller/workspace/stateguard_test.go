@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -263,8 +265,8 @@ func TestOwnStateFails(t *testing.T) {
 
 	boom := errors.New("boom")
 
-	newGuard := func(ws *namespacedv1beta1.Workspace, funcs interceptor.Funcs) *stateGuard {
-		kube := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(ws).WithObjects(ws).WithInterceptorFuncs(funcs).Build()
+	newGuard := func(ws *namespacedv1beta1.Workspace, funcs interceptor.Funcs, others ...client.Object) *stateGuard {
+		kube := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(ws).WithObjects(append(others, ws)...).WithInterceptorFuncs(funcs).Build()
 
 		return &stateGuard{pass: &pass{connector: &connector{live: kube, kube: kube, now: time.Now}, recorder: event.NewNopRecorder()}, cli: &fakeRunner{state: conflictingState()}}
 	}
@@ -280,6 +282,28 @@ func TestOwnStateFails(t *testing.T) {
 		// The protector adds the finalizer.
 		if err := g.takeOver(t.Context(), ws, conflictingState()); err != nil || ws.GetOwnership().Lineage == "" {
 			t.Errorf("takeOver(...): want the lineage to be recorded without the finalizer, got %q and error %v", ws.GetOwnership().Lineage, err)
+		}
+	})
+
+	t.Run("Foreign", func(t *testing.T) {
+		t.Parallel()
+
+		ws, other := newConflictingWorkspace("a", time.Now()), newConflictingWorkspace("b", time.Now())
+		ws.SetConditions(xpv2.Available())
+		workspace.Own(other, conflictingState().Lineage)
+
+		empty := workspace.Found{Empty: true}
+		if reason, _ := workspace.Lost(ws, empty); reason == "" {
+			t.Fatal("want the state that the existing provider had found to be lost")
+		}
+
+		if err := newGuard(ws, interceptor.Funcs{}, other).takeOver(t.Context(), ws, conflictingState()); !errors.As(err, &foreignStateError{}) {
+			t.Fatalf("takeOver(...): want a foreign state, got %v", err)
+		}
+
+		// The message asks for a name or a backend of its own, where there is none.
+		if reason, _ := workspace.Lost(ws, empty); reason != "" {
+			t.Errorf("want the state of another Workspace to be no loss, got %q", reason)
 		}
 	})
 
