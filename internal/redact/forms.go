@@ -165,20 +165,31 @@ func (v *values) content(text string) {
 	}
 }
 
-// parameters adds the long values in a query or a connection string: programs put them in another order. Short ones are more likely to
-// be words that are in messages, too.
+// parameters adds the long values in a query or a connection string, from the first value on: programs put them in another order. A short
+// one, and one without a digit, is more likely to be a word that is in messages, too.
 func (v *values) parameters(text string) {
-	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '&' || r == ';' }) {
-		_, value, ok := strings.Cut(part, "=")
-		if !ok || len(value) < minParameter {
-			continue
-		}
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == '&' || r == ';' })
+	if len(parts) < 2 {
+		return
+	}
 
-		v.secret(value)
+	v.parameter(parts[0])
 
-		if unescaped, err := url.QueryUnescape(value); err == nil {
-			v.secret(unescaped)
-		}
+	for _, part := range parts[1:] {
+		_, value, _ := strings.Cut(part, "=")
+		v.parameter(value)
+	}
+}
+
+func (v *values) parameter(value string) {
+	if len(value) < minParameter || !strings.ContainsAny(value, "0123456789") || strings.Contains(value, "://") {
+		return
+	}
+
+	v.secret(value)
+
+	if unescaped, err := url.QueryUnescape(value); err == nil {
+		v.secret(unescaped)
 	}
 }
 

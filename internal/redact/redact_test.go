@@ -58,9 +58,9 @@ func TestText(t *testing.T) {
 		},
 		"Parameters": {
 			reason:   "A program may put the parameters of a query, or of a connection string, in another order, and escape them.",
-			contents: []string{"?sv=2022-11-02&sig=SECRETabc%2Bdef1ghi%3D&ss=b", "AccountName=acme1;AccountKey=c2VjcmV0c2VjcmV0==;Suffix=a"},
-			text:     "https://a.example.org/?ss=b&sig=SECRETabc%2Bdef1ghi%3D&sv=2022-11-02 SECRETabc+def1ghi= c2VjcmV0c2VjcmV0==",
-			want:     "https://a.example.org/?ss=b&sig=(sensitive)&sv=2022-11-02 (sensitive) (sensitive)",
+			contents: []string{"?sv=2022-11-02&sig=SECRETabc%2Bdef1ghi%3D&ss=b", "AccountKey=c2VjcmV0c2VjcmV0==;AccountName=acme1;Database=production-database;Endpoint=https://acme1.example.org/"},
+			text:     "https://a.example.org/?ss=b&sig=SECRETabc%2Bdef1ghi%3D&sv=2022-11-02 SECRETabc+def1ghi= c2VjcmV0c2VjcmV0== production-database https://acme1.example.org/a",
+			want:     "https://a.example.org/?ss=b&sig=(sensitive)&sv=2022-11-02 (sensitive) (sensitive) production-database https://acme1.example.org/a",
 		},
 		"CutPassword": {
 			reason:   "A program that parses a URL takes the sign # or / in a password for its end.",

@@ -108,13 +108,13 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		regexp.MustCompile(`no available releases match the given constraints [^,]+,.*$`),
 		"$0: if they exclude each other, change required_providers of the module and of the modules that it calls",
 	},
-	{regexp.MustCompile(`(no schema available )for \S+ (while reading state); this is a bug in (?:Terraform|OpenTofu) and should be reported`), "$1$2: " + newerProvider},
+	{regexp.MustCompile(`(no schema available )for .+? (while reading state); this is a bug in (?:Terraform|OpenTofu) and should be reported`), "$1$2: " + newerProvider},
 	{regexp.MustCompile(`was created by a newer provider version than is currently selected\. Upgrade the \S+ provider to work with this state`), "was created by a newer provider version than is selected: " + newerProvider},
 	{
 		regexp.MustCompile(`does not have a "version" attribute, which is required to identify the format version`),
 		"$0: if OpenTofu has encrypted it, spec.forProvider.cli must be OpenTofu, with that encryption, until the state is decrypted",
 	},
-	{regexp.MustCompile(`missing "=" after "[^"]*" in connection info string"?`), "a value in the connection string (conn_str, or env PG_CONN_STR) has a space: put it in single quotes"},
+	{regexp.MustCompile(`missing "=" after "(?:[^"\\]|\\.)*" in connection info string"?`), "a value in the connection string (conn_str, or env PG_CONN_STR) has a space: put it in single quotes"},
 	{
 		regexp.MustCompile(`HTTP remote state already locked, failed to unmarshal body.*$`), // What follows is the lock that this run wanted.
 		"the state is locked, and the server of the backend http does not say by whom. If nothing holds it any more, remove the lock there",

@@ -235,7 +235,7 @@ func TestAdvice(t *testing.T) {
 			here: "What each method needs follows.",
 		},
 		"NoSchema": {
-			cli:  "no schema available for cloud_thing.a while reading state; this is a bug in OpenTofu and should be reported",
+			cli:  "no schema available for cloud_thing.a[\"x y\"] while reading state; this is a bug in OpenTofu and should be reported",
 			here: "no schema available while reading state: " + newerProvider,
 		},
 		"NewerSchema": {
@@ -247,7 +247,7 @@ func TestAdvice(t *testing.T) {
 			here: "The state file does not have a \"version\" attribute, which is required to identify the format version: if OpenTofu has encrypted it, spec.forProvider.cli must be OpenTofu, with that encryption, until the state is decrypted.",
 		},
 		"SpaceInDSN": {
-			cli:  `missing "=" after "secret9" in connection info string"`,
+			cli:  `missing "=" after "secr\"et9" in connection info string"`,
 			here: "a value in the connection string (conn_str, or env PG_CONN_STR) has a space: put it in single quotes",
 		},
 		"LockedBySomebody": {

@@ -293,7 +293,7 @@ func (d Diagnostic) rank() int {
 var declaration = regexp.MustCompile(`^\s*variable "([^"]+)"\s*\{`)
 
 // ofState matches texts about resources in the state, which have no address of their own.
-var ofState = regexp.MustCompile(`^(?:no schema available for|The current state of) (\S+) (?:while reading state|was created by)`)
+var ofState = regexp.MustCompile(`^(?:no schema available for|The current state of) (.+?) (?:while reading state|was created by)`)
 
 // jsonDiagnostic is a diagnostic in the -json output of a run.
 type jsonDiagnostic struct {

@@ -326,7 +326,7 @@ func MissesLineBreak(err error, file string) bool {
 // a refresh, and needs a Terraform provider that can read the state. What reads the state of another module has no place.
 func CannotRefresh(err error) bool {
 	return anyError(err, func(e *Error, d Diagnostic) bool {
-		placed := d.rank() != rankNothing || !d.says("state lock", "Failed to save state")
+		placed := d.rank() != rankNothing || !d.says("state lock") && !IsStateUnsaved(err)
 
 		return e.Op == opDestroy && e.interrupted == nil && e.began && !e.applies && placed && !d.says(invalidValue, "no schema available for", "created by a newer provider version") && !IsPrevented(err)
 	})

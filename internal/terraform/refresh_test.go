@@ -40,7 +40,7 @@ func TestCannotRefresh(t *testing.T) {
 		},
 		"Unsaved": {
 			reason: "The state cannot be saved without a refresh, either.", op: opDestroy,
-			lines: []string{`{"type":"refresh_start","hook":{"resource":{"addr":"cloud_thing.a"}}}`, `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Failed to save state","detail":"Error saving state: HTTP error: 403"}}`},
+			lines: []string{`{"type":"refresh_start","hook":{"resource":{"addr":"cloud_thing.a"}}}`, `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Failed to save state","detail":"Error saving state: HTTP error: 403"}}`, `{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Failed to persist state to backend"}}`},
 		},
 		"Evaluation": {
 			reason: "The module could not be evaluated with what was read.", op: opDestroy, want: true,

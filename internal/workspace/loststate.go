@@ -79,8 +79,8 @@ func expected(ws Workspace, found Found) commonv1beta1.StateSummary {
 	}
 
 	// A state that was emptied by hand has a later serial. Without the right to create, a Workspace is Available also without a state.
-	if wasAvailable(ws) && MayCreate(ws) && found.Empty && IsBlank(found.StateSummary) {
-		had.Resources = unknownResources
+	if wasAvailable(ws) && (MayCreate(ws) || meta.WasDeleted(ws)) && found.Empty && IsBlank(found.StateSummary) {
+		return commonv1beta1.StateSummary{Resources: unknownResources}
 	}
 
 	return had

@@ -89,6 +89,13 @@ func TestLost(t *testing.T) {
 			}},
 			found: Found{Empty: true},
 		},
+		"ObservedLater": {
+			reason: "What it has observed without the right to create is no answer.",
+			had:    &commonv1beta1.StateSummary{Lineage: "x", Serial: 1},
+			opts:   []option{reconciled(legacyChecksum), available(), func(ws *namespacedv1beta1.Workspace) { RecordAvailable(ws) }},
+			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x", Serial: 1}, Empty: true},
+			want:   "is empty: expected the one that it was created with",
+		},
 		"UnrecordedEmptied": {
 			reason: "A person has destroyed everything.",
 			opts:   []option{available()},

@@ -191,7 +191,8 @@ func Disown(ws Workspace) {
 func wasAvailable(ws Workspace) bool {
 	own, seen := ws.GetOwnership(), ws.GetObservation()
 
-	return own.Lineage == "" && own.CreationStarted == nil && seen.State == nil && isLegacyChecksum(seen.Checksum) &&
+	// An observation that nothing may follow has recorded the blank state, and no checksum.
+	return own.Lineage == "" && own.CreationStarted == nil && (seen.State == nil || IsBlank(*seen.State)) && isLegacyChecksum(seen.Checksum) &&
 		(seen.Checksum == availableChecksum || seen.Checksum != disownedChecksum && ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonAvailable)
 }
 

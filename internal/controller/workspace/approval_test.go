@@ -262,7 +262,7 @@ func TestRestOfDeletion(t *testing.T) {
 
 	s := ownState()
 	r := newAttempt(t, with(owner, deleted, approving("x-1"), func(ws *clusterv1beta1.Workspace) {
-		ws.SetConditions(xpv2.ReconcileError(errors.New("bucket not empty")))
+		ws.SetConditions(xpv2.ReconcileError(errors.New("bucket not empty")), xpv2.Condition{Type: workspace.TypeAwaitingApproval, Status: corev1.ConditionFalse, Reason: reasonApproved})
 	}))
 	r.approves, r.runner.state = commonv1beta1.ApprovalDestroy, &s
 

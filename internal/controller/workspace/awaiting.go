@@ -93,13 +93,15 @@ func awaiting(ws workspace.Workspace, waits *schedule.Awaiting, approved bool) {
 	}
 }
 
-// lastTryFailed precedes why the last try of a deletion has failed, whose rest waits for approval: Synced does not tell it any more.
+// lastTryFailed precedes why a deletion that was approved has failed, whose rest waits for approval: Synced does not tell it any more.
 const lastTryFailed = ". The last try failed: "
 
 // waitForDeletion reports a deletion that waits for approval, in the status and in the record of the Workspace.
 func (ps *pass) waitForDeletion(ws workspace.Workspace, s *terraform.State, a approval) {
-	_, failure, _ := strings.Cut(ws.GetCondition(workspace.TypeAwaitingApproval).Message, lastTryFailed)
-	if synced := ws.GetCondition(xpv2.TypeSynced); synced.Reason == xpv2.ReasonReconcileError {
+	was, synced := ws.GetCondition(workspace.TypeAwaitingApproval), ws.GetCondition(xpv2.TypeSynced)
+
+	_, failure, _ := strings.Cut(was.Message, lastTryFailed)
+	if was.Reason == reasonApproved && synced.Reason == xpv2.ReasonReconcileError {
 		failure = synced.Message
 	}
 

@@ -481,6 +481,7 @@ func TestReady(t *testing.T) {
 	notServed.Reason = workspace.ReasonNotServed
 	waits := xpv2.Unavailable()
 	waits.Reason = reasonWaits
+	waiting := xpv2.Condition{Type: workspace.TypeAwaitingApproval, Status: corev1.ConditionTrue, Reason: reasonPlanPending}
 	differs := xpv2.Condition{Type: workspace.TypeDrifted, Status: corev1.ConditionTrue, Reason: reasonPlanHasChanges}
 
 	cases := map[string]struct {
@@ -500,6 +501,8 @@ func TestReady(t *testing.T) {
 		"Failed":       {reason: "The creation failed. What it left in the state is perhaps not known.", ws: with(begun, planned, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable, message: lastApplyFailed},
 		"NotApplied":   {reason: "The creation was withdrawn, because the state was locked for example.", ws: with(planned, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable, message: planNotApplied},
 		"Refused":      {reason: "It was approved, and refused.", ws: with(planned, conditions(waits, xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable, message: planNotApplied},
+		"Paused":       {reason: "A pause is no failure.", ws: with(planned, conditions(waits, xpv2.ReconcilePaused())), want: reasonWaits},
+		"StillWaits":   {reason: "The plan waits, and could not be made again.", ws: with(planned, conditions(waits, waiting, xpv2.ReconcileError(errors.New("boom")))), want: reasonWaits},
 		"Waits":        {reason: "To wait is no failure.", ws: with(planned, conditions(waits, xpv2.ReconcileSuccess())), want: reasonWaits},
 		"NotObserved":  {reason: "This instance serves it now, and could not observe it.", ws: with(conditions(notServed, xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable},
 		"NotUpdated":   {reason: "This instance serves it now, and may not update it.", ws: with(conditions(notServed, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable},

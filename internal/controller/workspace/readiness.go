@@ -60,9 +60,11 @@ func changeFailed(ws workspace.Workspace) {
 // show neither a value nor a reason.
 func neverReady(ws workspace.Workspace) {
 	was := ws.GetCondition(xpv2.TypeReady)
+	// It was approved, and refused.
+	refused := was.Reason == reasonWaits && ws.GetCondition(workspace.TypeAwaitingApproval).Status != corev1.ConditionTrue && ws.GetCondition(xpv2.TypeSynced).Reason == xpv2.ReasonReconcileError
 
 	switch {
-	case was.Status != corev1.ConditionUnknown && !isNotServed(ws) && was.Reason != reasonWaits:
+	case was.Status != corev1.ConditionUnknown && !isNotServed(ws) && !refused:
 	case ws.GetObservation().Plan != nil:
 		unavailable(ws, planNotApplied)
 	default:

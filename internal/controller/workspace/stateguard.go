@@ -211,7 +211,10 @@ func (g *stateGuard) giveUp(ctx context.Context, ws workspace.Workspace, lineage
 		return err
 	}
 
-	workspace.Disown(ws)
+	// Of a copy, both may have created something.
+	if !foreign.copied {
+		workspace.Disown(ws)
+	}
 
 	if !workspace.GiveUp(ws, lineage) {
 		return err
