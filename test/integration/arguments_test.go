@@ -151,12 +151,16 @@ variable "who" { default = "module" }
 resource "terraform_data" "only" { input = var.who }
 `), withParameters(func(p *commonv1beta1.ModuleParameters) { p.PlanArgs = []string{"-var=who=plan"} }))
 		expectReady(t, c, ws)
-		expectWarnings(t, c, ws)
+
+		const lacks = "spec.forProvider.destroyArgs: Variables without their values: planArgs, applyArgs or TF_CLI_ARGS_... set variables with -var or -var-file, and a deletion uses their defaults, perhaps in another region. Add these arguments"
+		expectWarnings(t, c, ws, lacks)
 
 		c.label(t, ws, "plan", "again")
-		expectWarnings(t, c, ws, "spec.forProvider.planArgs and applyArgs: Other changes than planned: the plan had 0 to add, 1 to change and 0 to destroy, and the apply made 0, 0 and 0. It does not use planArgs: each poll plans the rest again. Give both the same arguments")
+		expectWarnings(t, c, ws, lacks, "spec.forProvider.planArgs and applyArgs: Other changes than planned: the plan had 0 to add, 1 to change and 0 to destroy, and the apply made 0, 0 and 0. It does not use planArgs: each poll plans the rest again. Give both the same arguments")
 
 		c.changeArguments(t, ws, "applyArgs", "-var=who=plan")
+		expectWarnings(t, c, ws, lacks)
+		c.changeArguments(t, ws, "destroyArgs", "-var=who=plan")
 		expectWarnings(t, c, ws)
 		expectReady(t, c, ws)
 	})

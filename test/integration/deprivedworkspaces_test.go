@@ -13,6 +13,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
@@ -196,6 +197,42 @@ func movedToOtherConfig(t *testing.T, d *deprived) {
 	d.giveBack(t)
 	expectReady(t, d.c, ws)
 	expectUsers(t, d.c, cfg, 1)
+}
+
+// keptUsage has a usage with the finalizer of later versions, which blocks nothing.
+func keptUsage(t *testing.T, d *deprived) {
+	t.Helper()
+
+	const usageFinalizer = "finalizer.providerconfigusage.crossplane.io"
+
+	cfg := d.c.createConfig(t, namespacedScope, d.ns, withoutBackend())
+	ws := d.c.createWorkspace(t, namespacedScope, d.ns, inShard(d.shard), withConfig(cfg), withModule(`output "a" { value = 0 }`))
+	expectReady(t, d.c, ws)
+
+	d.takeAway(t)
+
+	usage := usageOf(ws)
+	d.c.patch(t, usage, map[string]any{"metadata": map[string]any{"finalizers": []string{usageFinalizer}}})
+	d.c.changeModule(t, ws, `output "a" { value = 1 }`)
+	expectOutputs(t, d.c, ws, map[string]string{"a": "1"})
+	d.c.get(t, usage)
+
+	if !meta.FinalizerExists(usage, usageFinalizer) {
+		t.Error("want the finalizer to stay without the right to remove it")
+	}
+
+	d.giveBack(t)
+	d.c.changeModule(t, ws, `output "a" { value = 2 }`)
+	eventually(t, func() error {
+		d.c.get(t, usage)
+
+		if meta.FinalizerExists(usage, usageFinalizer) {
+			return errors.New("want the finalizer to be removed")
+		}
+
+		return nil
+	})
+	expectReady(t, d.c, ws)
 }
 
 // claimedElsewhere has a Workspace that names the Lease of an instance in another namespace.

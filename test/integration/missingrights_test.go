@@ -64,6 +64,7 @@ func missingRights() map[string]missingRight {
 		"provider-terraform: watch providerconfigusages":           {starts: unwatched, group: "watch"},
 		"provider-terraform: create providerconfigusages":          {lacks: blocked(inSynced("cannot track ProviderConfig usage", `cannot create resource "providerconfigusages"`))},
 		"provider-terraform: update providerconfigusages":          {lacks: movedToOtherConfig},
+		"provider-terraform: patch providerconfigusages":           {lacks: keptUsage},
 		"provider-terraform: delete providerconfigusages":          {alone: staleUsage},
 
 		"provider-terraform: get secrets":   {starts: started(blocked(inSynced(`cannot get resource "secrets"`), secretVariable), withArgs("--no-enable-secret-cache"))},
