@@ -6,14 +6,10 @@ package workspace
 
 import (
 	"cmp"
-	"encoding/hex"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
@@ -31,26 +27,6 @@ func Owns(ws Workspace) bool {
 	o := ws.GetOwnership()
 
 	return o.Lineage != "" || o.CreationSucceeded != nil || (hasResult(ws) && !OnlyObserves(ws))
-}
-
-// hasResult says whether a plan or an apply has succeeded, also one of a version of the provider that recorded no state: it wrote a checksum
-// after a plan, and left it out after an update, until the next plan.
-func hasResult(ws Workspace) bool {
-	return ws.GetObservation().Checksum != "" || recordsNothing(ws) && ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonAvailable
-}
-
-// beganBefore says whether such a version has begun to create the infrastructure, and did not record the end. Its managed reconciler
-// refuses to go on then, with this text. That of this version goes on, and does not write it. It may have created nothing, so that it owns
-// nothing either.
-func beganBefore(ws Workspace) bool {
-	return recordsNothing(ws) && ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonCreating &&
-		strings.HasPrefix(ws.GetCondition(xpv2.TypeSynced).Message, "cannot determine creation result")
-}
-
-func recordsNothing(ws Workspace) bool {
-	own, seen := ws.GetOwnership(), ws.GetObservation()
-
-	return own.Lineage == "" && own.CreationStarted == nil && seen.State == nil && seen.Checksum == ""
 }
 
 // IsStateless says whether no state of the Workspace can exist yet: it has observed none, and has
@@ -151,57 +127,6 @@ func Knows(ws Workspace, lineage string) bool {
 // TerraformWorkspace returns the name of the Terraform workspace of a Workspace.
 func TerraformWorkspace(o client.Object) string {
 	return cmp.Or(meta.GetExternalName(o), o.GetName())
-}
-
-// isLegacy says whether the last version of the provider that did something for the Workspace recorded no state.
-func isLegacy(ws Workspace) bool {
-	seen := ws.GetObservation()
-
-	return seen.State == nil && wasReconciled(ws) && isLegacyChecksum(seen.Checksum)
-}
-
-// availableChecksum says that such a version has left the Workspace Available, and disownedChecksum that the state belongs to another
-// Workspace. They have the length of an MD5, but are none.
-const (
-	availableChecksum = "00000000000000000000000000000000"
-	disownedChecksum  = "ffffffffffffffffffffffffffffffff"
-)
-
-// RecordAvailable records in the checksum that such a version has left the Workspace Available: the condition Ready changes.
-func RecordAvailable(ws Workspace) {
-	if wasAvailable(ws) {
-		o := ws.GetObservation()
-		o.Checksum = availableChecksum
-		ws.SetObservation(o)
-	}
-}
-
-// Disown records in the checksum that the state which such a version had found belongs to another Workspace. It is no loss if this one gets
-// a state of its own.
-func Disown(ws Workspace) {
-	if wasAvailable(ws) {
-		o := ws.GetObservation()
-		o.Checksum = disownedChecksum
-		ws.SetObservation(o)
-	}
-}
-
-// wasAvailable says whether such a version has left the Workspace Available, for which it had found resources or outputs in a state that
-// belongs to no other Workspace.
-func wasAvailable(ws Workspace) bool {
-	own, seen := ws.GetOwnership(), ws.GetObservation()
-
-	// An observation that nothing may follow has recorded the blank state, and no checksum.
-	return own.Lineage == "" && own.CreationStarted == nil && (seen.State == nil || IsBlank(*seen.State)) && isLegacyChecksum(seen.Checksum) &&
-		(seen.Checksum == availableChecksum || seen.Checksum != disownedChecksum && ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonAvailable)
-}
-
-// isLegacyChecksum says whether a version of the provider that recorded no state has written the
-// checksum, which was an MD5, or has left it out.
-func isLegacyChecksum(s string) bool {
-	b, err := hex.DecodeString(s)
-
-	return s == "" || err == nil && len(b) == 16
 }
 
 // Begin records in the status of the Workspace that it takes over the supplied state, which is

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"encoding/hex"
+	"strings"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+)
+
+// This file recognizes what a version of the provider has left in a status that recorded neither states nor their owners.
+
+// hasResult says whether a plan or an apply has succeeded, also one of a version of the provider that recorded no state: it wrote a checksum
+// after a plan, and left it out after an update, until the next plan.
+func hasResult(ws Workspace) bool {
+	return ws.GetObservation().Checksum != "" || recordsNothing(ws) && ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonAvailable
+}
+
+// beganBefore says whether such a version has begun to create the infrastructure, and did not record the end. Its managed reconciler
+// refuses to go on then, with this text. That of this version goes on, and does not write it. It may have created nothing, so that it owns
+// nothing either.
+func beganBefore(ws Workspace) bool {
+	return recordsNothing(ws) && ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonCreating &&
+		strings.HasPrefix(ws.GetCondition(xpv2.TypeSynced).Message, "cannot determine creation result")
+}
+
+func recordsNothing(ws Workspace) bool {
+	own, seen := ws.GetOwnership(), ws.GetObservation()
+
+	return own.Lineage == "" && own.CreationStarted == nil && seen.State == nil && seen.Checksum == ""
+}
+
+// isLegacy says whether the last version of the provider that did something for the Workspace recorded no state.
+func isLegacy(ws Workspace) bool {
+	seen := ws.GetObservation()
+
+	return seen.State == nil && wasReconciled(ws) && isLegacyChecksum(seen.Checksum)
+}
+
+// availableChecksum says that such a version has left the Workspace Available, and disownedChecksum that the state belongs to another
+// Workspace. They have the length of an MD5, but are none.
+const (
+	availableChecksum = "00000000000000000000000000000000"
+	disownedChecksum  = "ffffffffffffffffffffffffffffffff"
+)
+
+// RecordAvailable records in the checksum that such a version has left the Workspace Available: the condition Ready changes.
+func RecordAvailable(ws Workspace) { markAvailable(ws, availableChecksum) }
+
+// Disown records in the checksum that the state which such a version had found belongs to another Workspace. It is no loss if this one gets
+// a state of its own.
+func Disown(ws Workspace) { markAvailable(ws, disownedChecksum) }
+
+func markAvailable(ws Workspace, checksum string) {
+	if wasAvailable(ws) {
+		o := ws.GetObservation()
+		o.Checksum = checksum
+		ws.SetObservation(o)
+	}
+}
+
+// wasAvailable says whether such a version has left the Workspace Available, for which it had found resources or outputs in a state that
+// belongs to no other Workspace.
+func wasAvailable(ws Workspace) bool {
+	own, seen := ws.GetOwnership(), ws.GetObservation()
+
+	// An observation that nothing may follow has recorded the blank state, and no checksum.
+	return own.Lineage == "" && own.CreationStarted == nil && (seen.State == nil || IsBlank(*seen.State)) && isLegacyChecksum(seen.Checksum) &&
+		(seen.Checksum == availableChecksum || seen.Checksum != disownedChecksum && ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonAvailable)
+}
+
+// isLegacyChecksum says whether a version of the provider that recorded no state has written the
+// checksum, which was an MD5, or has left it out.
+func isLegacyChecksum(s string) bool {
+	b, err := hex.DecodeString(s)
+
+	return s == "" || err == nil && len(b) == 16
+}
