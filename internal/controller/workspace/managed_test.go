@@ -33,7 +33,6 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
-	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 )
 
@@ -449,84 +448,6 @@ func TestSecretPatch(t *testing.T) {
 
 			if diff := cmp.Diff(tc.want, string(secret.Data["key"])); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// TestReady ensures that a creation is complete when the apply ends, although the managed reconciler
-// marks the Workspace as Creating.
-func TestReady(t *testing.T) {
-	t.Parallel()
-
-	created := func(ws *clusterv1beta1.Workspace) { workspace.Succeed(ws, time.Now()) }
-	planned := func(ws *clusterv1beta1.Workspace) {
-		o := ws.GetObservation()
-		o.Plan = &commonv1beta1.PlanSummary{Add: 1}
-		ws.SetObservation(o)
-	}
-	taken := func(ws *clusterv1beta1.Workspace) {
-		o := ws.GetOwnership()
-		o.TakenOverAt = new(metav1.Now())
-		ws.SetOwnership(o)
-	}
-	conditions := func(c ...xpv2.Condition) func(ws *clusterv1beta1.Workspace) {
-		return func(ws *clusterv1beta1.Workspace) { ws.SetConditions(c...) }
-	}
-
-	const incomplete = "The creation is not complete, and goes on only with Update in spec.managementPolicies: see Drifted"
-
-	says := func(message string) xpv2.Condition { return xpv2.Unavailable().WithMessage(message) }
-	notServed := xpv2.Unavailable()
-	notServed.Reason = workspace.ReasonNotServed
-	waits := xpv2.Unavailable()
-	waits.Reason = reasonWaits
-	waiting := xpv2.Condition{Type: workspace.TypeAwaitingApproval, Status: corev1.ConditionTrue, Reason: reasonPlanPending}
-	differs := xpv2.Condition{Type: workspace.TypeDrifted, Status: corev1.ConditionTrue, Reason: reasonPlanHasChanges}
-
-	cases := map[string]struct {
-		reason string
-		ws     *clusterv1beta1.Workspace
-		want   xpv2.ConditionReason
-
-		message string
-	}{
-		"Created":      {reason: "An apply is complete when it ends.", ws: with(begun, created, conditions(xpv2.Creating(), xpv2.ReconcileSuccess())), want: xpv2.ReasonAvailable},
-		"NotPublished": {reason: "The outputs may not be in the Secret.", ws: with(begun, created, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonCreating},
-		"NotCreated":   {reason: "An earlier creation has failed, and this reconcile may not update.", ws: with(begun, conditions(xpv2.Creating(), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: incomplete},
-		"Interrupted":  {reason: "The instance was lost in the first apply, and this reconcile may not update.", ws: with(begun, conditions(xpv2.Creating().WithMessage("Applying: 1 to add"), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: incomplete},
-		"HalfCreated":  {reason: "The first apply failed in the middle, and this reconcile may not update.", ws: with(begun, owner, conditions(says(lastApplyFailed), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: incomplete},
-		"TakenOver":    {reason: "It takes over what others have created, and this reconcile may not update.", ws: with(begun, taken, conditions(says("Not observed yet: see Synced"), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: "The plan has changes: see Drifted"},
-		"Drifted":      {reason: "A later creation was withdrawn, something else has created a part, and this reconcile may not update.", ws: with(begun, created, conditions(xpv2.Creating(), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: "The plan has changes: see Drifted"},
-		"Failed":       {reason: "The creation failed. What it left in the state is perhaps not known.", ws: with(begun, planned, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable, message: lastApplyFailed},
-		"NotApplied":   {reason: "The creation was withdrawn, because the state was locked for example.", ws: with(planned, conditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable, message: planNotApplied},
-		"Refused":      {reason: "It was approved, and refused.", ws: with(planned, conditions(waits, xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable, message: planNotApplied},
-		"Paused":       {reason: "A pause is no failure.", ws: with(planned, conditions(waits, xpv2.ReconcilePaused())), want: reasonWaits},
-		"StillWaits":   {reason: "The plan waits, and could not be made again.", ws: with(planned, conditions(waits, waiting, xpv2.ReconcileError(errors.New("boom")))), want: reasonWaits},
-		"Waits":        {reason: "To wait is no failure.", ws: with(planned, conditions(waits, xpv2.ReconcileSuccess())), want: reasonWaits},
-		"NotObserved":  {reason: "This instance serves it now, and could not observe it.", ws: with(conditions(notServed, xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable},
-		"NotUpdated":   {reason: "This instance serves it now, and may not update it.", ws: with(conditions(notServed, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable},
-		"Corrected":    {reason: "A change failed, and was corrected. This reconcile may not update.", ws: with(conditions(says("The last change failed: see Synced"), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: "The plan has changes: see Drifted"},
-		"ObservedLate": {reason: "An input was late, and this reconcile only observes.", ws: with(conditions(says("Not observed yet: see Synced"), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: "The plan has changes: see Drifted"},
-		"FailsAgain":   {reason: "Synced has the failure.", ws: with(conditions(says("The last change failed: see Synced"), differs, xpv2.ReconcileError(errors.New("boom"))), planned), want: xpv2.ReasonUnavailable, message: "The last change failed: see Synced"},
-		"ReadyDrifted": {reason: "What was specified was applied, and differs since.", ws: with(conditions(xpv2.Available(), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonAvailable},
-		"Deleting":     {reason: "It is being deleted.", ws: with(begun, created, conditions(xpv2.Deleting(), xpv2.ReconcileSuccess())), want: xpv2.ReasonDeleting},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			r := newAttempt(t, with())
-			r.ws.Status = tc.ws.Status
-
-			if err := (managedClient{Client: r.kube, cache: r.kube, connector: r.connector}).Status().Update(t.Context(), r.ws); err != nil {
-				t.Fatal(err)
-			}
-
-			got := r.recorded(t).GetCondition(xpv2.TypeReady)
-			if got.Reason != tc.want || tc.message != "" && got.Message != tc.message {
-				t.Errorf("\n%s\nReady: want the reason %s and the message %q, got %s and %q", tc.reason, tc.want, tc.message, got.Reason, got.Message)
 			}
 		})
 	}
