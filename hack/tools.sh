@@ -24,6 +24,7 @@ for name in "$@"; do
 	cni) what='the CNI plugins' ;;
 	crossplane) what=Crossplane ;;
 	crossplane-cli) what='the Crossplane CLI' ;;
+	existing-provider) what='the existing provider' ;;
 	promtool) what=promtool ;;
 	*) what=$name ;;
 	esac

@@ -6,36 +6,29 @@ package integration
 
 import (
 	"maps"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
-	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
-	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
-	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
+	"github.com/crossplane-contrib/provider-terraform/test/process"
+	"github.com/crossplane-contrib/provider-terraform/test/program"
 )
 
 // legacySecret is in a file that the existing provider leaves on the disk.
 const legacySecret = "correct horse battery staple"
 
-// testDropIn starts an instance in place of the existing provider-terraform. It changes nothing
+// testDropIn starts an instance in place of the real existing provider-terraform. It changes nothing
 // of what that one has left. After that, changes and deletions work as ever.
 func testDropIn(t *testing.T, c *cluster) {
 	t.Helper()
@@ -44,18 +37,27 @@ func testDropIn(t *testing.T, c *cluster) {
 	module := tree{"main.tf": moduleFile(t, "evidence.tf") + moduleFile(t, "id.tf")}
 	u := newGitUpstream(t, module)
 
-	inline := newLegacy(t, c, clusterScope, ns, root, withModule(module["main.tf"]))
-	filesystem.Write(t, inline.dir, module)
-	inline.leave(t, "")
+	existing := startExisting(t, c, root)
 
-	remote := newLegacy(t, c, namespacedScope, ns, root, withUpstream(u))
-	remote.updated = true
-	(&repository{dir: root}).git(t, "clone", "--quiet", "--branch=main", u.door.url+"/repo", remote.dir)
-	remote.leave(t, u.module)
+	inline := newLegacy(t, c, clusterScope, ns, withModule(module["main.tf"]))
+	remote := newLegacy(t, c, namespacedScope, ns, withUpstream(u), withVar("greeting", "good morning"))
+	lost := newLegacy(t, c, clusterScope, ns, withModule(module["main.tf"]))
 
-	lost := newLegacy(t, c, clusterScope, ns, root, withModule(module["main.tf"]))
-	filesystem.Write(t, lost.dir, module)
-	lost.leave(t, "")
+	inline.expectCreated(t, "hello")
+	remote.expectCreated(t, "good morning")
+	lost.expectCreated(t, "hello")
+
+	// The last thing that it does is an update: it writes no checksum and no source then.
+	remote.source = u.module
+	remote.change(t, "hello")
+	remote.expectCreated(t, "hello")
+
+	if err := existing.Terminate(patience); err != nil {
+		t.Fatal(err)
+	}
+
+	inline.keep(t)
+	remote.keep(t)
 	c.remove(t, stateSecret(lost.ws, ns, lost.suffix))
 
 	i := startInstance(t, c, withNamespace(ns), withRoot(root), withTerraform())
@@ -69,6 +71,30 @@ func testDropIn(t *testing.T, c *cluster) {
 	}
 }
 
+// startExisting starts the existing provider-terraform. It serves all Workspaces of the control plane.
+func startExisting(t *testing.T, c *cluster, root string) *process.Process {
+	t.Helper()
+
+	dir := t.TempDir()
+	env := environment(dir, map[string]string{"KUBECONFIG": c.kubeconfig, "KUBE_CONFIG_PATH": c.kubeconfig, "XP_TF_DIR": root})
+	out := output(filepath.Join(dir, "output"))
+
+	p, err := process.Start("existing provider", string(out), env, program.Need(t, "EXISTING_PROVIDER"), "--debug", "--poll="+pollNever.String(), "--max-reconcile-rate=10")
+	if err != nil {
+		t.Fatalf("cannot start the existing provider: %v", err)
+	}
+
+	t.Cleanup(func() {
+		p.Kill()
+
+		if t.Failed() {
+			t.Logf("output of the existing provider:\n%s", out.tail(100))
+		}
+	})
+
+	return p
+}
+
 // A legacy is a Workspace of the existing provider-terraform, with all that it has.
 type legacy struct {
 	c  *cluster
@@ -76,151 +102,67 @@ type legacy struct {
 	e  evidence
 
 	config         client.Object
-	configuration  string
 	source, suffix string
 
 	// namespace of its state and of its connection Secret.
 	namespace, connection string
 
-	// dir is its working directory.
-	dir string
-
-	state storedState
-
-	// updated says that the last thing that it did was an update.
-	updated bool
+	// annotations and state are what it had when the existing provider was stopped.
+	annotations map[string]string
+	state       storedState
 
 	// kept are objects that nothing changes, with their versions.
 	kept map[client.Object]string
 }
 
-// newLegacy creates a Workspace as the existing provider has it before the first run, but for the
-// files of the module in its working directory.
-func newLegacy(t *testing.T, c *cluster, s scope, namespace, root string, module workspaceOption) *legacy {
+// newLegacy creates a Workspace for the existing provider.
+func newLegacy(t *testing.T, c *cluster, s scope, namespace string, opts ...workspaceOption) *legacy {
 	t.Helper()
 
 	l := &legacy{c: c, e: newEvidence(t), namespace: namespace, suffix: unique("legacy"), connection: unique("connection")}
 
 	spec := withBackend(namespace, l.suffix)
 	spec.Credentials = []commonv1beta1.ProviderCredentials{secretCredentials("credentials.txt", c.secretKey(t, namespace, legacySecret))}
-	l.configuration = *spec.Configuration
 
 	l.config = newConfig(s, namespace, spec)
-	l.config.SetFinalizers([]string{"in-use.crossplane.io"})
 	c.create(t, l.config)
-	asConfig(t, l.config).SetUsers(1)
-	c.updateStatus(t, l.config)
-
-	l.ws = newWorkspace(s, namespace, module, withVar("dir", string(l.e)), withConfig(l.config), withSecret(l.connection))
-	l.ws.SetFinalizers([]string{finalizer})
-	meta.SetExternalName(l.ws, l.ws.GetName())
-	meta.SetExternalCreatePending(l.ws, time.Now())
-	meta.SetExternalCreateSucceeded(l.ws, time.Now())
-	c.create(t, l.ws)
-
-	l.dir = filepath.Join(root, string(l.ws.GetUID()))
-	if err := os.Mkdir(l.dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	l.ws = c.createWorkspace(t, s, namespace, append(opts, withVar("dir", string(l.e)), withConfig(l.config), withSecret(l.connection))...)
 
 	return l
 }
 
-// leave what the existing provider leaves when the Workspace is Ready.
-func (l *legacy) leave(t *testing.T, source string) {
+// expectCreated waits until the existing provider has applied the Workspace.
+func (l *legacy) expectCreated(t *testing.T, greeting string) {
+	t.Helper()
+	expectReady(t, l.c, l.ws)
+	eventually(t, func() error {
+		l.c.get(t, l.ws)
+
+		if got := string(l.ws.GetObservation().Outputs["greeting"].Raw); got != strconv.Quote(greeting) {
+			return errors.Errorf("output of Workspace %q: %s", l.ws.GetName(), got)
+		}
+
+		return nil
+	})
+	expectDone(t, l.e, "created")
+}
+
+// keep what the Workspace has.
+func (l *legacy) keep(t *testing.T) {
 	t.Helper()
 
-	l.source = source
-	filesystem.Write(t, l.dir, tree{"crossplane-provider-config.tf": l.configuration, "credentials.txt": legacySecret})
-
-	l.run(t, "init", "-input=false", "-no-color")
-	l.run(t, "workspace", "new", "-no-color", l.ws.GetName())
-	l.run(t, "apply", "-no-color", "-auto-approve", "-input=false", "-var=dir="+string(l.e))
+	l.c.get(t, l.ws)
+	l.annotations = maps.Clone(l.ws.GetAnnotations())
 
 	secret := stateSecret(l.ws, l.namespace, l.suffix)
 	l.state = l.c.readState(t, secret)
-	l.leaveStatus(t)
 
-	kind, err := l.c.kube.GroupVersionKindFor(l.ws)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	ref := meta.TypedReferenceTo(l.ws, kind)
-	connection, usage := l.newConnection(ref), l.newUsage(ref)
-	l.c.create(t, connection)
-	l.c.create(t, usage)
+	connection := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: l.connection}}
 
 	l.kept = map[client.Object]string{}
-	for _, o := range []client.Object{secret, connection, usage} {
+	for _, o := range []client.Object{secret, connection, usageOf(l.ws)} {
+		l.c.get(t, o)
 		l.kept[o] = o.GetResourceVersion()
-	}
-}
-
-// leaveStatus writes the status of the Workspace.
-func (l *legacy) leaveStatus(t *testing.T) {
-	t.Helper()
-
-	// It is the MD5 of files in the working directory.
-	seen := commonv1beta1.WorkspaceObservation{Checksum: "d41d8cd98f00b204e9800998ecf8427e", RemoteSource: l.source, Outputs: map[string]extv1.JSON{}}
-	for name, o := range l.state.Outputs {
-		seen.Outputs[name] = extv1.JSON{Raw: []byte(strconv.Quote(o.Value))}
-	}
-
-	if l.updated {
-		seen.Checksum = "" // It writes another one after the next plan.
-	}
-
-	l.ws.SetObservation(seen)
-	l.ws.SetConditions(xpv2.ReconcileSuccess().WithObservedGeneration(l.ws.GetGeneration()), xpv2.Available())
-	l.c.updateStatus(t, l.ws)
-}
-
-// newConnection returns the connection Secret of the Workspace.
-func (l *legacy) newConnection(ref *xpv2.TypedReference) *corev1.Secret {
-	data := map[string][]byte{}
-	for name, o := range l.state.Outputs {
-		data[name] = []byte(o.Value)
-	}
-
-	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: l.connection, OwnerReferences: []metav1.OwnerReference{meta.AsController(ref)}},
-		Type:       resource.SecretTypeConnection,
-		Data:       data,
-	}
-}
-
-// newUsage returns the record that the Workspace uses its ProviderConfig.
-func (l *legacy) newUsage(ref *xpv2.TypedReference) client.Object {
-	usage, name := usageOf(l.ws), l.config.GetName()
-	usage.SetOwnerReferences([]metav1.OwnerReference{meta.AsController(ref)})
-
-	user := *ref
-	user.UID = ""
-
-	switch u := usage.(type) {
-	case *clusterv1beta1.ProviderConfigUsage:
-		u.SetLabels(map[string]string{xpv2.LabelKeyProviderName: name})
-		u.ProviderConfigReference, u.ResourceReference = xpv2.Reference{Name: name}, user
-	case *namespacedv1beta1.ProviderConfigUsage:
-		kind := namespacedv1beta1.ProviderConfigKind
-		u.SetLabels(map[string]string{xpv2.LabelKeyProviderName: name, xpv2.LabelKeyProviderKind: kind})
-		u.ProviderConfigReference, u.ResourceReference = xpv2.ProviderConfigReference{Kind: kind, Name: name}, user
-	}
-
-	return usage
-}
-
-// run the CLI as the existing provider does.
-func (l *legacy) run(t *testing.T, args ...string) {
-	t.Helper()
-
-	cmd := exec.CommandContext(t.Context(), shared.terraform(), args...)
-	cmd.Dir = l.dir
-	cmd.Env = environment(t.TempDir(), map[string]string{"KUBE_CONFIG_PATH": l.c.kubeconfig, "CHECKPOINT_DISABLE": "1"})
-
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("terraform %q: %v: %s", args, err, out)
 	}
 }
 
@@ -243,7 +185,6 @@ func (l *legacy) expectNothingDone(t *testing.T) {
 func (l *legacy) expectTakenOver(t *testing.T, i *instance) {
 	t.Helper()
 
-	annotations := maps.Clone(l.ws.GetAnnotations())
 	want := &commonv1beta1.StateSummary{Lineage: l.state.Lineage, Serial: l.state.Serial, Resources: 1}
 
 	eventually(t, func() error {
@@ -271,7 +212,7 @@ func (l *legacy) expectTakenOver(t *testing.T, i *instance) {
 	expectUsers(t, l.c, l.config, 1)
 	expectNothingOnDisk(t, i, l.ws, legacySecret)
 
-	if diff := cmp.Diff(annotations, l.ws.GetAnnotations()); diff != "" {
+	if diff := cmp.Diff(l.annotations, l.ws.GetAnnotations()); diff != "" {
 		t.Errorf("annotations of Workspace %q: -want, +got:\n%s", l.ws.GetName(), diff)
 	}
 
@@ -286,10 +227,6 @@ func (l *legacy) expectTakenOver(t *testing.T, i *instance) {
 			t.Errorf("%T %q was changed", o, o.GetName())
 		}
 	}
-
-	if n := countEvents(t, l.c, l.ws, "CreatedExternalResource"); n != 0 {
-		t.Errorf("Workspace %q was created again", l.ws.GetName())
-	}
 }
 
 // outputs of the module, as in the status.
@@ -297,11 +234,17 @@ func (l *legacy) outputs(greeting string) map[string]string {
 	return map[string]string{"greeting": strconv.Quote(greeting), "id": strconv.Quote(l.state.Outputs["id"].Value)}
 }
 
+// change the greeting of the Workspace.
+func (l *legacy) change(t *testing.T, greeting string) {
+	t.Helper()
+	l.c.changeVars(t, l.ws, commonv1beta1.Var{Key: "dir", Value: string(l.e)}, commonv1beta1.Var{Key: "greeting", Value: greeting})
+}
+
 // expectChanged changes the Workspace, which changes its state and creates nothing.
 func (l *legacy) expectChanged(t *testing.T) {
 	t.Helper()
 
-	l.c.changeVars(t, l.ws, commonv1beta1.Var{Key: "dir", Value: string(l.e)}, commonv1beta1.Var{Key: "greeting", Value: "bye"})
+	l.change(t, "bye")
 	expectOutputs(t, l.c, l.ws, l.outputs("bye"))
 	expectReady(t, l.c, l.ws)
 	expectSecret(t, l.c, l.namespace, l.connection, map[string]string{"greeting": "bye", "id": l.state.Outputs["id"].Value})
