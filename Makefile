@@ -161,9 +161,9 @@ check-release: ## Build small releases, push them to a registry of the test, and
 
 .PHONY: bench
 bench: ## Measure costs beside the bare CLI, and draw them in docs; QUICK=1 measures less and draws nothing
-	@$(call with-tools,controlplane opentofu provider-time) \
+	@$(call with-tools,controlplane opentofu provider-time existing-provider) \
 	hack/progress.sh 'the benchmark' go build -o $(bin)/bench ./test/bench; \
-	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PROVIDER_MIRROR="$$3/mirror" \
+	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PROVIDER_MIRROR="$$3/mirror" EXISTING_PROVIDER="$$4/provider" \
 	exec $(bin)/bench $(if $(QUICK),-quick,-out docs) $(if $(N),-n $(N)) $(ARGS)
 
 .PHONY: lint

@@ -80,7 +80,7 @@ func measure(ctx context.Context, o *options, log io.Writer) (*report, error) {
 	}
 
 	measures := map[string]func(context.Context, *report) error{
-		"cost": b.costs, "waiting": b.waitings, "scaling": b.scalings, "memory": b.memories, "elastic": b.elastics,
+		"cost": b.costs, "existing": b.existing, "waiting": b.waitings, "scaling": b.scalings, "memory": b.memories, "elastic": b.elastics,
 	}
 
 	for _, part := range parts() {

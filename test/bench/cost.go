@@ -26,7 +26,6 @@ const (
 	deletion = "deletion"
 )
 
-// Modules to measure with, by the plugin that they need.
 const (
 	dataModule = `
 variable "name" { type = string }
@@ -58,11 +57,15 @@ output "created" {
 `
 )
 
+type namedModule struct{ name, text string }
+
+// costModules are the modules whose Workspaces are measured, by the plugin that they need.
+func costModules() []namedModule {
+	return []namedModule{{name: "terraform_data", text: dataModule}, {name: "time", text: timeModule}}
+}
+
 func (b *bench) costs(ctx context.Context, r *report) error {
-	for _, m := range []struct{ name, text string }{
-		{name: "terraform_data", text: dataModule},
-		{name: "time", text: timeModule},
-	} {
+	for _, m := range costModules() {
 		f, err := b.newFloor(m.name, m.text, costWorkers)
 		if err != nil {
 			return err

@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 }
 
 // parts of the benchmark, in the order in which they run.
-func parts() []string { return []string{"cost", "waiting", "scaling", "memory", "elastic"} }
+func parts() []string { return []string{"cost", "existing", "waiting", "scaling", "memory", "elastic"} }
 
 const (
 	// pollRate is how many polls per second the instance and the bare CLI make, of all Workspaces.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -23,6 +24,7 @@ type report struct {
 	Machine machine   `json:"machine"`
 
 	Cost          []cost         `json:"cost,omitempty"`
+	Existing      []cost         `json:"existing,omitempty"` // By the existing provider, without requests and memory.
 	Bursts        []burst        `json:"bursts,omitempty"`
 	Interruptions []interruption `json:"interruptions,omitempty"`
 	Scaling       []scaling      `json:"scaling,omitempty"`
@@ -80,6 +82,16 @@ type spent struct {
 
 // cpu is the CPU time of all processes.
 func (s spent) cpu() float64 { return s.Own + s.Children }
+
+// of returns the cost of the same phase and module, a zero one if it was not measured.
+func (r *report) of(module, phase string) cost {
+	i := slices.IndexFunc(r.Cost, func(c cost) bool { return c.Module == module && c.Phase == phase })
+	if i < 0 {
+		return cost{}
+	}
+
+	return r.Cost[i]
+}
 
 // each returns the cost per Workspace and repetition.
 func (c cost) each(v float64) float64 { return v / (float64(c.Workspaces) * c.Times) }

@@ -63,6 +63,10 @@ func (r *report) rows() []row {
 		rows = append(rows, c.rows()...)
 	}
 
+	for _, e := range r.Existing {
+		rows = append(rows, e.existingRows(r.of(e.Module, e.Phase))...)
+	}
+
 	for _, m := range r.Bursts {
 		rows = append(rows, m.rows()...)
 	}
@@ -122,6 +126,24 @@ func (c cost) rows() []row {
 	rows := []row{cpu, {name("of that the provider itself"), seconds(c.each(c.Instance.Own))}, runs, requests}
 
 	return append(append(rows, times...), row{name("max RSS"), megabytes(float64(c.MaxRSS)), "without the CLI"})
+}
+
+// existingRows are those of the existing provider, beside the cost of this one.
+func (c cost) existingRows(this cost) []row {
+	name := "existing provider, " + c.Module + ", " + c.Phase
+	cpu, runs := row{name + ": CPU each", seconds(c.each(c.Instance.cpu()))}, row{name + ": runs each", number(c.each(c.Instance.Runs))}
+
+	if this.Workspaces > 0 {
+		cpu[2], cpu[3] = seconds(this.each(this.Instance.cpu()))+" this provider", ratio(this.each(this.Instance.cpu())/c.each(c.Instance.cpu()))
+		runs[2] = number(this.each(this.Instance.Runs)) + " this provider"
+	}
+
+	rows := []row{cpu, runs}
+	if c.Phase == creation {
+		rows = append(rows, row{fmt.Sprintf("%s: time for %d Workspaces", name, c.Workspaces), seconds(c.Instance.Wall)})
+	}
+
+	return rows
 }
 
 func (s scaling) row(one scaling) row {

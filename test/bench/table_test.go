@@ -19,6 +19,7 @@ func newReport() *report {
 			{Module: "m", Phase: restart, Workspaces: 10, Times: 1, Instance: spent{Own: 3, Children: 3}},
 			{Module: "m", Phase: polling, Workspaces: 10, Times: 2, Instance: spent{Runs: 20, Own: 1.5, Children: 10}, Floor: spent{Runs: 20, Children: 10}},
 		},
+		Existing: []cost{{Module: "m", Phase: creation, Workspaces: 5, Times: 1, Instance: spent{Wall: 30, Runs: 65, Own: 1, Children: 11.5}}},
 		Bursts: []burst{
 			{Module: "m", Rate: 2, Workspaces: 20, Ready: []float64{1, 4, 6, 8, 10}, P99: 9, Floor: 8},
 			{Module: "slow", Rate: 2, Workspaces: 24, Ready: []float64{5, 25, 50, 75, 90}, P99: 89, Floor: 72, PerMinuteTarget: 16},
@@ -125,6 +126,21 @@ func TestResults(t *testing.T) {
 				t.Errorf("\n%s\nresults: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+func TestExistingRows(t *testing.T) {
+	t.Parallel()
+
+	r := newReport()
+	want := []row{
+		{"existing provider, m, creation: CPU each", "2.500 s", "1.250 s this provider", "0.500"},
+		{"existing provider, m, creation: runs each", "13", "2.50 this provider"},
+		{"existing provider, m, creation: time for 5 Workspaces", "30.0 s"},
+	}
+
+	if diff := cmp.Diff(want, r.Existing[0].existingRows(r.of("m", creation))); diff != "" {
+		t.Errorf("existingRows(...): -want, +got:\n%s", diff)
 	}
 }
 
