@@ -85,11 +85,13 @@ type instance struct {
 	identity string
 
 	// hasSession says that this process has a session, and lacksLeaseRight that it had no right to one.
-	// process is its process file, or nil. session is set when it is open, and election is nil without one.
+	// process is its process file, or nil. session is set when it is open, unopened is the error of the last try before that, and
+	// election is nil without one.
 	hasSession      bool
 	lacksLeaseRight bool
 	process         *incarnation.ProcessFile
 	session         atomic.Pointer[session.Session]
+	unopened        atomic.Pointer[error]
 	election        *session.Election
 	members         *membership
 	sessions        *session.Observer

@@ -26,10 +26,20 @@ func (i *instance) addProbes() error {
 
 	// A standby replica is ready, because a Deployment waits for all replicas.
 	if i.election != nil {
-		err = errors.Join(err, i.mgr.AddReadyzCheck("lease", func(*http.Request) error { return i.election.Decided() }))
+		err = errors.Join(err, i.mgr.AddReadyzCheck("lease", func(*http.Request) error { return errors.Join(i.election.Decided(), i.opening()) }))
 	}
 
 	return errors.Wrap(err, "cannot add probes")
+}
+
+// opening returns why the session of the elected replica is not open: a quota or a webhook may refuse its Lease. A rollout
+// would go on to a replica that does nothing.
+func (i *instance) opening() error {
+	if err := i.unopened.Load(); err != nil {
+		return errors.Wrap(*err, "cannot open a session")
+	}
+
+	return nil
 }
 
 // cachesSynced says whether the caches are synced. missing says why one cannot be synced.

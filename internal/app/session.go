@@ -113,6 +113,7 @@ func (i *instance) openSession(ctx context.Context) error {
 	err = apiwait.PollUntilContextCancel(ctx, i.o.Lease.RetryPeriod, true, func(ctx context.Context) (bool, error) {
 		if s, err = session.Open(ctx, so); err != nil {
 			i.log.Info("Cannot open a session, trying again", "error", err)
+			i.unopened.Store(&err)
 		}
 
 		return err == nil, nil
@@ -122,6 +123,7 @@ func (i *instance) openSession(ctx context.Context) error {
 	}
 
 	i.session.Store(s)
+	i.unopened.Store(nil)
 	i.members.wg.Go(func() { s.Renew(i.members.ctx) })
 
 	if i.election == nil {

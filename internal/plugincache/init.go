@@ -136,24 +136,42 @@ func (s *store) init(ctx context.Context, r Run, init func(env []string) error) 
 	}
 	defer done()
 
-	if err := os.RemoveAll(r.Private); err != nil {
-		return fmt.Errorf("cannot remove the private plugin cache of an earlier init: %w", err)
-	}
-	defer os.RemoveAll(r.Private) //nolint:errcheck // The next init removes the rest.
-
-	if err := s.populate(r.Private, accept); err != nil {
-		return fmt.Errorf("cannot make a private plugin cache: %w", err)
-	}
-
-	if err := init(append(env, Variable+"="+r.Private)); err != nil {
+	given, err := s.initOnce(r, accept, func() error { return init(append(env, Variable+"="+r.Private)) })
+	if !s.removeDamaged(r.Dir, given, err) {
 		return err
 	}
 
-	if err := s.publish(r); err != nil {
-		return fmt.Errorf("cannot share installed providers: %w", err)
+	// The lock file may have the checksum of the damaged package now.
+	if err := errors.Join(unlinkProviders(r.Dir), lock.restore(r.Dir)); err != nil {
+		return fmt.Errorf("cannot prepare another init, without a damaged provider: %w", err)
 	}
 
-	return nil
+	_, err = s.initOnce(r, accept, func() error { return init(append(env, Variable+"="+r.Private)) })
+
+	return err
+}
+
+// initOnce calls init with a private plugin cache. It returns the packages there, and shares those that init has installed.
+func (s *store) initOnce(r Run, accept func(pkg) bool, init func() error) ([]pkg, error) {
+	if err := os.RemoveAll(r.Private); err != nil {
+		return nil, fmt.Errorf("cannot remove the private plugin cache of an earlier init: %w", err)
+	}
+	defer os.RemoveAll(r.Private) //nolint:errcheck // The next init removes the rest.
+
+	given, err := s.populate(r.Private, accept)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a private plugin cache: %w", err)
+	}
+
+	if err := init(); err != nil {
+		return given, err
+	}
+
+	if err := s.publish(r); err != nil {
+		return given, fmt.Errorf("cannot share installed providers: %w", err)
+	}
+
+	return given, nil
 }
 
 // A lockFile is the text of a dependency lock file. It is empty if there is none.
@@ -175,19 +193,22 @@ func readLockFile(dir string) (lockFile, error) {
 // A locked provider needs the right checksum. unlocked says whether the package is accepted if its
 // provider is not locked.
 func (l lockFile) accepts(p pkg, unlocked bool) bool {
-	if !strings.Contains(string(l), `"`+p.address+`"`) {
+	if !l.has(p.address) {
 		return unlocked
 	}
 
 	// Before the files of a foreign package are read.
-	if !strings.Contains(string(l), `"`+p.version+`"`) {
+	if !l.has(p.version) {
 		return false
 	}
 
 	sum, err := p.checksum()
 
-	return err == nil && strings.Contains(string(l), `"`+sum+`"`)
+	return err == nil && l.has(sum)
 }
+
+// has says whether the text is in the file, in quotes.
+func (l lockFile) has(text string) bool { return strings.Contains(string(l), `"`+text+`"`) }
 
 // publish moves the packages that a run has installed into the store. The directory of the run has no
 // link to the private cache afterwards.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -137,29 +138,27 @@ func list(dir string) []pkg {
 	return all
 }
 
-// populate makes a plugin cache in dir that has the acceptable packages. It does not mark them as
+// populate makes a plugin cache in dir that has the acceptable packages, and returns them. It does not mark them as
 // used: publish marks those that the run installs. Otherwise no old version would ever expire.
-func (s *store) populate(dir string, accept func(pkg) bool) error {
+func (s *store) populate(dir string, accept func(pkg) bool) ([]pkg, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+		return nil, err
 	}
 
-	for _, p := range s.packages() {
-		if !accept(p) {
-			continue
-		}
+	given := slices.DeleteFunc(s.packages(), func(p pkg) bool { return !accept(p) })
 
+	for _, p := range given {
 		link := filepath.Join(dir, p.path())
 		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
-			return err
+			return nil, err
 		}
 
 		if err := os.Symlink(p.dir, link); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
+			return nil, err
 		}
 	}
 
-	return nil
+	return given, nil
 }
 
 // add moves the files of a complete package into the store, and returns their new path.

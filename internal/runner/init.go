@@ -196,7 +196,7 @@ func (r *Runner) withInit(ctx context.Context, run func() error) error {
 
 	// The next run asks for init.
 	if terraform.HasBrokenProvider(err) {
-		if kept := r.discardProviders(); kept != nil {
+		if kept := r.discardProviders(err); kept != nil {
 			err = errors.Join(err, kept)
 		}
 	}
@@ -322,8 +322,11 @@ func (r *Runner) initAgain(ctx context.Context, o terraform.InitOptions) error {
 	return r.checkBackend()
 }
 
-// discardProviders removes the providers that init has installed, and their checksums unless they are of the module.
-func (r *Runner) discardProviders() error {
+// discardProviders removes the providers that init has installed, also those from the plugin cache that the error names, and their
+// checksums unless they are of the module.
+func (r *Runner) discardProviders(broken error) error {
+	plugincache.Discard(r.pluginCacheRun(), broken)
+
 	if err := os.RemoveAll(filepath.Join(r.run.Dir, terraform.DataDir, "providers")); err != nil {
 		return errors.Wrap(err, "cannot remove providers")
 	}

@@ -7,8 +7,10 @@ package integration
 import (
 	"bytes"
 	"io"
+	"math"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -391,4 +393,39 @@ func testUnshardedOutage(t *testing.T, c *cluster) {
 	}
 
 	i.stop(t)
+}
+
+// TestRefusedSession has an API server that refuses the Lease of the session, as a quota does. The instance says so, and is not
+// ready before it works.
+func TestRefusedSession(t *testing.T) {
+	t.Parallel()
+
+	var leases, full atomic.Int32
+
+	full.Store(1)
+
+	c := shared.sharded.started(t)
+	p := startProxy(t, c, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		// The first one is that of the election.
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/leases") && leases.Add(1) > full.Load() {
+			refuseWith(w, http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota: leases")
+
+			return
+		}
+
+		next.ServeHTTP(w, r)
+	})
+	i := launchInstance(t, c, withShard(unique("shard")), withNamespace(c.namespace(t)), withKubeconfig(p.kubeconfig))
+
+	eventually(t, func() error {
+		code, body, err := i.get(t, i.probes, "/readyz/lease")
+		if err == nil && (code == http.StatusOK || leases.Load() < 2) {
+			err = errors.Errorf("readyz/lease: %d %s", code, body)
+		}
+
+		return err
+	})
+
+	full.Store(math.MaxInt32)
+	expectServing(t, i, "/readyz")
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
@@ -90,44 +91,85 @@ func TestIncompleteLockFile(t *testing.T) {
 }
 
 // TestBrokenProvider has a mirror that sends a web page for the program of a provider, until it is mended. The checksums of the
-// package were right.
+// package were right. With a plugin cache, a second Workspace has the package of the first. Later, the cache is damaged.
 func TestBrokenProvider(t *testing.T) {
 	t.Parallel()
 
 	eachCLI(t, func(t *testing.T, cli string) {
 		t.Helper()
 
-		c, ns, shard, _ := useCommon(t, cli)
-		host := map[string]string{commonTofu: "registry.opentofu.org", commonTerraform: "registry.terraform.io"}[cli]
-		mirror := t.TempDir()
-		name := filepath.Join(mirror, host, "hashicorp", "time", "terraform-provider-time_0.14.2_linux_amd64.zip")
+		for name, cache := range map[string]string{"NoCache": "", "Cache": t.TempDir()} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				testBrokenProvider(t, cli, cache)
+			})
+		}
+	})
+}
 
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+func testBrokenProvider(t *testing.T, cli, cache string) {
+	t.Helper()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	host := map[string]string{commonTofu: "registry.opentofu.org", commonTerraform: "registry.terraform.io"}[cli]
+	mirror := t.TempDir()
+	name := filepath.Join(mirror, host, "hashicorp", "time", "terraform-provider-time_0.14.2_linux_amd64.zip")
+
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	write := func(program []byte) {
+		if err := os.WriteFile(name, zippedProgram(t, "terraform-provider-time_v0.14.2", program), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
 
-		write := func(program []byte) {
-			if err := os.WriteFile(name, zippedProgram(t, "terraform-provider-time_v0.14.2", program), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
+	write([]byte("<html>Sign in</html>\n"))
 
-		write([]byte("<html>Sign in</html>\n"))
+	startInstance(t, c, withShard(shard), withCLI(shared.clis[cli]), withEnv("TF_PLUGIN_CACHE_DIR", cache))
 
-		rc := c.secretKey(t, ns, fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror))
-		cfg := c.createConfig(t, namespacedScope, ns, configSpec{Credentials: []commonv1beta1.ProviderCredentials{secretCredentials(".terraformrc", rc)}})
+	rc := c.secretKey(t, ns, fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror))
+	cfg := c.createConfig(t, namespacedScope, ns, configSpec{Credentials: []commonv1beta1.ProviderCredentials{secretCredentials(".terraformrc", rc)}})
+
+	var all []workspace.Workspace
+	for range 2 {
 		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "plugin.tf")))
+		all = append(all, ws)
+
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "exec format error")
+	}
 
-		program, err := os.ReadFile(filepath.Join(shared.mirror, host, "hashicorp/time/0.14.2/linux_amd64/terraform-provider-time_v0.14.2"))
-		if err != nil {
-			t.Fatal(err)
-		}
+	program, err := os.ReadFile(filepath.Join(shared.mirror, host, "hashicorp/time/0.14.2/linux_amd64/terraform-provider-time_v0.14.2"))
+	if err != nil {
+		t.Fatal(err)
+	}
 
-		write(program)
+	write(program)
+
+	for _, ws := range all {
 		c.request(t, ws)
 		expectReady(t, c, ws)
-	})
+	}
+
+	programs, err := filepath.Glob(filepath.Join(cache, ".crossplane/packages/*/terraform-provider-*"))
+	if err != nil || cache != "" && len(programs) != 1 {
+		t.Fatalf("programs in the plugin cache: %q, %v", programs, err)
+	}
+
+	for _, path := range programs {
+		if err := os.Truncate(path, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	all = append(all, c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "plugin.tf")+"\n# Another one.\n")))
+
+	for _, ws := range all {
+		c.request(t, ws)
+		expectReady(t, c, ws)
+	}
 }
 
 // zippedProgram returns an archive with a program.
