@@ -214,13 +214,13 @@ func (r *Runner) withInit(ctx context.Context, run func() error) error {
 // subdirectory matches the part of an address of a module that selects a directory, unless it is a pattern.
 var subdirectory = regexp.MustCompile(`[^:/]//([^?*\[]+)(?:\?|$)`)
 
-// explainModule adds the remedy to the error of a run whose credentials end with a line break, whose inline module is something
+// explainModule adds the remedy to the error of a run whose credentials or variables end with a line break, whose inline module is something
 // else or cannot be used, or that misses a file or a directory above the module, such as "../common", if only a directory of
 // what was downloaded is the module.
 func (r *Runner) explainModule(err error) error {
 	p := r.Inputs.parameters
 
-	names := r.Inputs.endingWithLine()
+	names, keys := r.Inputs.endingWithLine()
 	if !terraform.HasInvalidHeader(err) && !terraform.IsRefused(err) {
 		names = slices.DeleteFunc(names, func(name string) bool {
 			variable, ok := strings.CutPrefix(name, "TF_VAR_")
@@ -231,6 +231,10 @@ func (r *Runner) explainModule(err error) error {
 
 	if len(names) > 0 {
 		return errors.Errorf("%w (spec.forProvider.env %s ends with a line break: remove it from the value)", err, strings.Join(names, ", "))
+	}
+
+	if keys = slices.DeleteFunc(keys, func(key string) bool { return !terraform.IsInvalid(err, key) }); len(keys) > 0 {
+		return errors.Errorf("%w (the value of %s in spec.forProvider.vars ends with a line break: in YAML, write \"value: |-\" for text without one)", err, strings.Join(keys, ", "))
 	}
 
 	if mistaken := module.Mistaken(p); err != nil && mistaken != "" {

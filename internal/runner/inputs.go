@@ -163,17 +163,28 @@ func (in *Inputs) addEnv(ctx context.Context, values *keyref.Reader) (secrets []
 	return secrets, nil
 }
 
-// endingWithLine returns the names of the environment variables whose values are one line that ends with a line break. Tools
-// add one to Secrets. It does no harm after a list or an object.
-func (in *Inputs) endingWithLine() (names []string) {
+// endingWithLine returns the names of the environment variables and of the vars whose values are one line that ends with a line
+// break. Tools add one to Secrets, and YAML to a text after "|". It does no harm after a list or an object.
+func (in *Inputs) endingWithLine() (env, vars []string) {
+	ends := func(value string) bool {
+		line := strings.TrimRight(value, "\r\n")
+
+		return line != value && !strings.Contains(line, "\n") && !strings.HasPrefix(line, "[") && !strings.HasPrefix(line, "{")
+	}
+
 	for _, kv := range in.env {
-		name, value, _ := strings.Cut(kv, "=")
-		if line := strings.TrimRight(value, "\r\n"); line != value && !strings.Contains(line, "\n") && !strings.HasPrefix(line, "[") && !strings.HasPrefix(line, "{") {
-			names = append(names, name)
+		if name, value, _ := strings.Cut(kv, "="); ends(value) {
+			env = append(env, name)
 		}
 	}
 
-	return names
+	for _, v := range in.parameters.Vars {
+		if ends(v.Value) {
+			vars = append(vars, v.Key)
+		}
+	}
+
+	return env, vars
 }
 
 // secretArguments returns what the CLI and the programs that it starts may print of arguments: one of them, or the value

@@ -47,8 +47,6 @@ func (in *Inputs) origin(file string, line int) (field string, fieldLine int) {
 // precedence over the environment.
 func (in *Inputs) originOfVariable(name string) string {
 	p := in.parameters
-	inEnv := "spec.forProvider.env TF_VAR_" + name
-
 	sets := func(words []string) bool {
 		return slices.ContainsFunc(environ.Flags(words, "-var"), func(word string) bool {
 			return strings.HasPrefix(strings.TrimPrefix(strings.TrimLeft(word, "-"), "var="), name+"=")
@@ -60,7 +58,7 @@ func (in *Inputs) originOfVariable(name string) string {
 	}
 
 	if _, ok := environ.Lookup(in.env, "TF_VAR_"+name); ok {
-		return inEnv
+		return "spec.forProvider.env TF_VAR_" + name
 	}
 
 	switch {
@@ -78,5 +76,5 @@ func (in *Inputs) originOfVariable(name string) string {
 		}
 	}
 
-	return inEnv
+	return "the environment variable TF_VAR_" + name + " of the provider"
 }

@@ -31,7 +31,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		"$0: init needs a value, too: set $1 in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_$1, not in planArgs",
 	},
 	{regexp.MustCompile(`Unsuitable value for var\.(\S+) set using -var="[^"]*": `), "The value of $1 in an option -var, in spec.forProvider.planArgs or in env TF_CLI_ARGS_..., is not suitable: "},
-	{regexp.MustCompile(`Unsuitable value for var\.\S+ set using the (TF_VAR_\S+) environment variable: `), "The value of spec.forProvider.env $1 is not suitable, or ends with a line break: "},
+	{regexp.MustCompile(`Unsuitable value for var\.\S+ set using the (TF_VAR_\S+) environment variable: `), "The value of $1, in spec.forProvider.env or the environment of the provider, is not suitable, or ends with a line break: "},
 	{regexp.MustCompile(`but has an invalid error message as described in the other accompanying messages`), "and its error_message cannot be shown, for example because it refers to a sensitive value"},
 	{regexp.MustCompile(`To proceed, either choose another supported \S+ version or update this version constraint\. Version constraints are normally set .*$`), "Update this version constraint, or choose another version in spec.forProvider.cli"},
 	{regexp.MustCompile(`(There is no function named "[^":]*")(?:\.|\. Did you mean "(?:urlencode|base64gzip|sensitive)"\?)$`), "$1: other versions or products may have it, and spec.forProvider.cli chooses one."},

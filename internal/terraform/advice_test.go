@@ -42,7 +42,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"ValueOfEnv": {
 			cli:  "Unsuitable value for var.v set using the TF_VAR_v environment variable: a number is required.",
-			here: "The value of spec.forProvider.env TF_VAR_v is not suitable, or ends with a line break: a number is required.",
+			here: "The value of TF_VAR_v, in spec.forProvider.env or the environment of the provider, is not suitable, or ends with a line break: a number is required.",
 		},
 		"Now": {
 			cli:  "x509: certificate has expired or is not yet valid: current time 2026-11-29T00:33:14Z is after 2026-01-01T00:00:00Z",

@@ -34,6 +34,7 @@ func TestMisuse(t *testing.T) {
 		module   string
 		planArgs []string
 		env      []commonv1beta1.EnvVar
+		vars     []commonv1beta1.Var
 		rc       string // A file .terraformrc.
 		synced   string // The message of the condition, if it is False.
 		warning  string
@@ -80,6 +81,11 @@ func TestMisuse(t *testing.T) {
 			reason: "A validation refuses it.", module: "variable \"stage\" {\n  type = string\n  validation {\n    condition = can(regex(\"^[a-z]+$\", var.stage))\n    error_message = \"Must be one word.\"\n  }\n}\n" + resource,
 			env:    []commonv1beta1.EnvVar{{Name: "TF_VAR_stage", Value: "prod\n"}},
 			synced: "(spec.forProvider.env TF_VAR_stage ends with a line break: remove it from the value)",
+		},
+		"LineBreakOfYAML": {
+			reason: "YAML adds one, too.", module: "variable \"stage\" {\n  type = string\n  validation {\n    condition = can(regex(\"^[a-z]+$\", var.stage))\n    error_message = \"Must be one word.\"\n  }\n}\n" + resource,
+			vars:   []commonv1beta1.Var{{Key: "stage", Value: "prod\n"}},
+			synced: `(the value of stage in spec.forProvider.vars ends with a line break: in YAML, write "value: |-" for text without one)`,
 		},
 		"LocalModule": {
 			reason: "An inline module has no directories.", module: "module \"db\" { source = \"./modules/rds\" }\n",
@@ -172,7 +178,7 @@ func TestMisuse(t *testing.T) {
 
 				opts := []workspaceOption{
 					inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, tc.config)), withModule(tc.module),
-					withParameters(func(p *commonv1beta1.ModuleParameters) { p.PlanArgs = tc.planArgs }),
+					withParameters(func(p *commonv1beta1.ModuleParameters) { p.PlanArgs, p.Vars = tc.planArgs, tc.vars }),
 				}
 
 				if tc.files != nil {

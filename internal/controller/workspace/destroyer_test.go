@@ -446,7 +446,7 @@ func TestWithWayOut(t *testing.T) {
 	t.Parallel()
 
 	const (
-		orphan = ". There are resources to destroy, which takes the values of all variables: restore what is missing, or correct spec.forProvider. " +
+		orphan = ". To destroy the resources, or to read an encrypted state, takes the values of all variables: restore what is missing, or correct spec.forProvider. " +
 			"To delete the Workspace and leave the infrastructure and its state behind, "
 		leave      = ". If that cannot be mended: to delete the Workspace and leave the infrastructure and its state behind, "
 		byPolicy   = `set spec.managementPolicies to ["Observe", "Create", "Update"]`

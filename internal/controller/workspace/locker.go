@@ -184,7 +184,7 @@ func (lk *locker) unlock(ctx context.Context, ws workspace.Workspace, l terrafor
 
 	remedy := "It is tried again. If it stays, remove the lock where the state is stored"
 	if b.Suffix != "" {
-		remedy = "Remove that holder from its Lease with kubectl"
+		remedy = "Remove the holder of the Lease " + leaseKey(b, meta.GetExternalName(ws)).String() + " with kubectl"
 	}
 
 	return errors.Wrapf(err, "the CLI cannot remove the lock with the ID %s. %s", l.ID, remedy)

@@ -49,7 +49,7 @@ func (d *destroyer) withWayOut(ws workspace.Workspace, err error) error {
 		return orLeaveBehind(ws, err)
 	}
 
-	return errors.Errorf("%w. There are resources to destroy, which takes the values of all variables: restore what is missing, or correct spec.forProvider. "+
+	return errors.Errorf("%w. To destroy the resources, or to read an encrypted state, takes the values of all variables: restore what is missing, or correct spec.forProvider. "+
 		"To delete the Workspace and leave the infrastructure and its state behind, %s", err, howToOrphan(ws))
 }
 
