@@ -150,6 +150,9 @@ func (e LockedError) Error() string {
 	}
 
 	operation := strings.ToLower(strings.TrimPrefix(e.Lock.Operation, "OperationType"))
+	if operation == "apply" {
+		remedy += ". What a killed apply has created may be missing in the state: look for it first, because it would be created again"
+	}
 
 	return fmt.Sprintf("the state is locked by %s since %s, for %s (lock ID %s): it is left alone, because %s. If nothing holds it any more, %s",
 		e.Lock.Who, created, operation, e.Lock.ID, e.Why, remedy)

@@ -42,10 +42,12 @@ func testDropIn(t *testing.T, c *cluster) {
 	inline := newLegacy(t, c, clusterScope, ns, withModule(module["main.tf"]))
 	remote := newLegacy(t, c, namespacedScope, ns, withUpstream(u), withVar("greeting", "good morning"))
 	lost := newLegacy(t, c, clusterScope, ns, withModule(module["main.tf"]))
+	broken := newLegacy(t, c, namespacedScope, ns, withModule(module["main.tf"]))
 
 	inline.expectCreated(t, "hello")
 	remote.expectCreated(t, "good morning")
 	lost.expectCreated(t, "hello")
+	broken.expectCreated(t, "hello")
 
 	// The last thing that it does is an update: it writes no checksum and no source then.
 	remote.source = u.module
@@ -59,10 +61,12 @@ func testDropIn(t *testing.T, c *cluster) {
 	inline.keep(t)
 	remote.keep(t)
 	c.remove(t, stateSecret(lost.ws, ns, lost.suffix))
+	c.changeModule(t, broken.ws, module["main.tf"]+"}")
 
 	i := startInstance(t, c, withNamespace(ns), withRoot(root), withTerraform())
 
 	lost.expectNothingDone(t)
+	broken.expectMended(t, module["main.tf"])
 
 	for _, l := range []*legacy{inline, remote} {
 		l.expectTakenOver(t, i)
@@ -178,6 +182,16 @@ func (l *legacy) expectNothingDone(t *testing.T) {
 	l.c.annotate(t, l.ws, workspace.AcceptLostStateAnnotationKey, workspace.LineageUnknown)
 	expectGone(t, l.c, l.ws)
 	expectDone(t, l.e, "created")
+}
+
+// expectMended expects that a Workspace is not Ready whose specification was changed to a broken one while no provider ran.
+func (l *legacy) expectMended(t *testing.T, module string) {
+	t.Helper()
+	expectCondition(t, l.c, l.ws, xpv2.TypeReady, corev1.ConditionFalse, "The last change failed: see Synced")
+	l.c.changeModule(t, l.ws, module)
+	expectReady(t, l.c, l.ws)
+	expectDone(t, l.e, "created")
+	l.expectDeleted(t)
 }
 
 // expectTakenOver waits until the instance has observed the Workspace, and fails the test if it

@@ -50,8 +50,17 @@ func applyFailed(ws workspace.Workspace) { unavailable(ws, lastApplyFailed) }
 // specification. In that case the infrastructure is still as specified, and only the plan failed.
 func changeFailed(ws workspace.Workspace) {
 	c := ws.GetCondition(xpv2.TypeReady)
-	// An older version of this provider did not record the generation.
-	if c.Status == corev1.ConditionTrue && c.ObservedGeneration != 0 && c.ObservedGeneration != ws.GetGeneration() {
+	if c.Status != corev1.ConditionTrue {
+		return
+	}
+
+	// The existing provider records the generation only with a success. It is kept: this failure is the last trace of that.
+	if synced := ws.GetCondition(xpv2.TypeSynced); c.ObservedGeneration == 0 && synced.Status == corev1.ConditionTrue {
+		c.ObservedGeneration = synced.ObservedGeneration
+		ws.SetConditions(c)
+	}
+
+	if c.ObservedGeneration != 0 && c.ObservedGeneration != ws.GetGeneration() {
 		unavailable(ws, "The last change failed: see Synced")
 	}
 }

@@ -121,6 +121,21 @@ func TestNotReadyIfChanged(t *testing.T) {
 			was:    []xpv2.Condition{xpv2.Available()},
 			want:   xpv2.ReasonAvailable,
 		},
+		"Synced": {
+			reason: "The existing provider has reconciled an older specification.",
+			was:    []xpv2.Condition{xpv2.Available(), xpv2.ReconcileSuccess().WithObservedGeneration(1)},
+			want:   xpv2.ReasonUnavailable,
+		},
+		"SyncedUnchanged": {
+			reason: "It has reconciled this one.",
+			was:    []xpv2.Condition{xpv2.Available(), xpv2.ReconcileSuccess().WithObservedGeneration(2)},
+			want:   xpv2.ReasonAvailable,
+		},
+		"Failed": {
+			reason: "It has failed, nobody knows with which specification it was ready.",
+			was:    []xpv2.Condition{xpv2.Available(), xpv2.ReconcileError(errors.New("boom")).WithObservedGeneration(1)},
+			want:   xpv2.ReasonAvailable,
+		},
 		"New": {
 			reason: "It has never been ready and has no such condition yet.",
 		},

@@ -119,6 +119,6 @@ func nameDestroyed(p *terraform.Plan) string {
 }
 
 func takenOverError(ws workspace.Workspace, lineage, what, remedy string) error {
-	return errors.Errorf("%s, and this Workspace has taken over the state of Terraform workspace %q without having created what is in it. Nothing was changed. %s with the annotation %s=%s",
+	return errors.Errorf("%s, and this Workspace has taken over the state of Terraform workspace %q, and is not known to have created what is in it. Nothing was changed. %s with the annotation %s=%s",
 		what, workspace.TerraformWorkspace(ws), remedy, workspace.AcceptTakenOverStateAnnotationKey, lineage)
 }
