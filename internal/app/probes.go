@@ -24,17 +24,22 @@ func (i *instance) addProbes() error {
 		i.mgr.AddReadyzCheck("caches", cachesSynced(i.mgr.GetCache(), i.cache.missing)),
 	)
 
-	// A standby replica is ready, because a Deployment waits for all replicas.
-	if i.election != nil {
-		err = errors.Join(err, i.mgr.AddReadyzCheck("lease", func(*http.Request) error { return errors.Join(i.election.Decided(), i.opening()) }))
+	if i.hasSession {
+		err = errors.Join(err, i.mgr.AddReadyzCheck("lease", func(*http.Request) error { return i.decided() }))
 	}
 
 	return errors.Wrap(err, "cannot add probes")
 }
 
-// opening returns why the session of the elected replica is not open: a quota or a webhook may refuse its Lease. A rollout
-// would go on to a replica that does nothing.
-func (i *instance) opening() error {
+// decided returns an error if it is not known yet which replica works, or if this one is to work and cannot open its session: a quota
+// or a webhook may refuse its Lease, and a rollout would go on. A standby replica is ready, because a Deployment waits for all replicas.
+func (i *instance) decided() error {
+	if i.election != nil {
+		if err := i.election.Decided(); err != nil || !i.election.Holds() {
+			return err
+		}
+	}
+
 	if err := i.unopened.Load(); err != nil {
 		return errors.Wrap(*err, "cannot open a session")
 	}

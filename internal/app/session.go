@@ -113,7 +113,9 @@ func (i *instance) openSession(ctx context.Context) error {
 	err = apiwait.PollUntilContextCancel(ctx, i.o.Lease.RetryPeriod, true, func(ctx context.Context) (bool, error) {
 		if s, err = session.Open(ctx, so); err != nil {
 			i.log.Info("Cannot open a session, trying again", "error", err)
-			i.unopened.Store(&err)
+
+			failed := err // The next try overwrites err.
+			i.unopened.Store(&failed)
 		}
 
 		return err == nil, nil

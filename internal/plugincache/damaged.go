@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
@@ -40,7 +41,8 @@ func (s *store) suspects(dir string, given []pkg, err error) []string {
 		aboutCache := strings.Contains(text, "existing cached package") || strings.Contains(text, "from shared cache")
 
 		for _, p := range given {
-			if aboutCache && s.owns(p.dir) && p.isNamed(text) {
+			// Terraform does not name the host.
+			if aboutCache && s.owns(p.dir) && strings.Contains(text, path.Join(path.Base(path.Dir(p.address)), path.Base(p.address))) {
 				all = append(all, p.dir)
 			}
 		}
@@ -60,20 +62,19 @@ func (s *store) suspects(dir string, given []pkg, err error) []string {
 	return all
 }
 
-// isNamed says whether the text has the name of the provider.
-func (p pkg) isNamed(text string) bool {
-	return strings.Contains(text, path.Join(path.Base(path.Dir(p.address)), path.Base(p.address)))
-}
-
 // Discard removes the packages that the directory of a run uses, and that its error names, from the plugin cache: their programs do
 // not run on this machine, although they are what was downloaded. The next init of any directory downloads them again.
 func Discard(r Run, err error) {
-	for _, p := range list(filepath.Join(r.Dir, providersDir)) {
-		target, _ := os.Readlink(p.dir)
+	cache, ok := environ.Lookup(r.Env, Variable)
+	if !ok || cache == "" {
+		return
+	}
 
-		// The package is in the directory packagesDir of storeDir of the plugin cache.
-		s := newStore(filepath.Join(target, "..", "..", ".."), "")
-		if target != "" && s.owns(target) && p.isNamed(err.Error()) {
+	s := newStore(absolute(r.Dir, cache), "")
+
+	for _, p := range list(filepath.Join(r.Dir, providersDir)) {
+		// Only a part of it is the address of another provider.
+		if target, _ := os.Readlink(p.dir); s.owns(target) && strings.Contains(err.Error(), `"`+p.address+`"`) {
 			_ = s.files.Remove(filepath.Base(target)) // If it stays, the next run fails like this one.
 		}
 	}

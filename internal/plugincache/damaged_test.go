@@ -6,6 +6,7 @@ package plugincache
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -58,6 +59,7 @@ func TestDamaged(t *testing.T) {
 	})
 }
 
+// TestDiscard discards a package whose program does not run, and nothing else.
 func TestDiscard(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, f *fixture) {
@@ -67,10 +69,28 @@ func TestDiscard(t *testing.T) {
 		p := f.place(t, require("a", "1.0.0"))
 		p.mustInit(t)
 
-		Discard(p.run, errors.New(`failed to instantiate provider "registry.example.org/hashicorp/b"`))
-		expectPackages(t, f.cache, "after an error of another provider", 1)
+		fails := func(provider string) error {
+			return fmt.Errorf("failed to instantiate provider %q to obtain schema: exec format error", provider)
+		}
 
-		Discard(p.run, errors.New(`failed to instantiate provider "registry.example.org/hashicorp/a" to obtain schema: exec format error`))
+		Discard(p.run, fails(f.cli.registry+"/hashicorp/ab"))
+		Discard(p.run, fails("other.example.org/hashicorp/a"))
+		expectPackages(t, f.cache, "after errors of other providers", 1)
+
+		elsewhere := filepath.Join(t.TempDir(), storeDir, packagesDir, "a")
+		link := filepath.Join(p.run.Dir, providersDir, "example.org", "hashicorp", "a", "1.0.0", "linux_amd64")
+
+		if err := errors.Join(os.MkdirAll(elsewhere, 0o700), os.MkdirAll(filepath.Dir(link), 0o700), os.Symlink(elsewhere, link)); err != nil {
+			t.Fatal(err)
+		}
+
+		Discard(p.run, fails("example.org/hashicorp/a"))
+
+		if _, err := os.Stat(elsewhere); err != nil {
+			t.Errorf("directory outside of the plugin cache: %v", err)
+		}
+
+		Discard(p.run, fails(f.cli.registry+"/hashicorp/a"))
 		expectPackages(t, f.cache, "after an error of the provider", 0)
 	})
 }

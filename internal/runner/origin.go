@@ -76,5 +76,5 @@ func (in *Inputs) originOfVariable(name string) string {
 		}
 	}
 
-	return "the environment variable TF_VAR_" + name + " of the provider"
+	return "the environment of the provider (TF_VAR_" + name + ", or -var in TF_CLI_ARGS_...)"
 }

@@ -63,7 +63,7 @@ func TestOrigins(t *testing.T) {
 		},
 		"Module":        {reason: "It is inline.", want: "spec.forProvider.module, line 2: ", change: []func(*subject){inline("#\n}")}},
 		"Environment":   {reason: "Its text is not HCL.", want: "spec.forProvider.env TF_VAR_a, line 1: ", change: []func(*subject){list, environment("TF_VAR_a", "b,c")}},
-		"OfProvider":    {reason: "It is not of the Workspace.", want: "the environment variable TF_VAR_a of the provider:1: ", environ: "TF_VAR_a=b,c", change: []func(*subject){list}},
+		"OfProvider":    {reason: "It is not of the Workspace.", want: "the environment of the provider (TF_VAR_a, or -var in TF_CLI_ARGS_...):1: ", environ: "TF_VAR_a=b,c", change: []func(*subject){list}},
 		"Option":        {reason: "An option takes precedence.", want: "spec.forProvider.planArgs -var a, line 1: ", change: []func(*subject){list, environment("TF_VAR_a", "[]"), func(s *subject) { s.PlanArgs = []string{"-var=a=b,c"} }}},
 		"Fine":          {reason: "The option of another command is not wrong.", want: "spec.forProvider.env TF_VAR_a, line 1: ", change: []func(*subject){list, environment("TF_VAR_a", "b,c"), func(s *subject) { s.DestroyArgs = []string{"-var=a=[]"} }}},
 		"OfCommand":     {reason: "A variable has options, too.", want: "spec.forProvider.env TF_CLI_ARGS_plan -var a, line 1: ", change: []func(*subject){list, environment("TF_CLI_ARGS_plan", "-var a=b,c")}},

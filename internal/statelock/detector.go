@@ -151,7 +151,7 @@ func (e LockedError) Error() string {
 
 	operation := strings.ToLower(strings.TrimPrefix(e.Lock.Operation, "OperationType"))
 	if operation == "apply" {
-		remedy += ". What a killed apply has created may be missing in the state: look for it first, because it would be created again"
+		remedy += ". What a killed run has created may be missing in the state: look for it first"
 	}
 
 	return fmt.Sprintf("the state is locked by %s since %s, for %s (lock ID %s): it is left alone, because %s. If nothing holds it any more, %s",

@@ -24,6 +24,9 @@ import (
 // existingPollRate is how many polls per second the existing provider makes: it keeps up on two CPUs.
 const existingPollRate = 1
 
+// minExistingInterval is the shortest interval of its polls.
+const minExistingInterval = 30 * time.Second
+
 // existing measures the work of the part about cost again, by the existing provider-terraform. It runs
 // the same CLI, as many at the same time.
 func (b *bench) existing(ctx context.Context, r *report) error {
@@ -55,13 +58,15 @@ func (e *existing) measure(ctx context.Context, text string, r *report) error {
 		return err
 	}
 
-	interval := time.Duration(len(e.names)) * time.Second / existingPollRate
+	// All Workspaces are polled at the same time, and have to be quiet in between.
+	interval := max(time.Duration(len(e.names))*time.Second/existingPollRate, minExistingInterval)
 
 	var took []time.Duration
 
 	for _, p := range []struct {
 		phase string
 		poll  time.Duration
+		there int
 		work  func(p *process.Process) error
 	}{
 		{phase: creation, poll: never, work: func(p *process.Process) (err error) {
@@ -69,24 +74,27 @@ func (e *existing) measure(ctx context.Context, text string, r *report) error {
 				return err
 			}
 
-			return e.settle(ctx, p)
+			return e.settle(ctx, p, 0)
 		}},
-		{phase: polling, poll: interval, work: func(*process.Process) error { return wait.For(ctx, time.Duration(e.polls)*interval) }},
-		{phase: deletion, poll: never, work: func(*process.Process) error { return e.untilGone(ctx) }},
+		{phase: polling, poll: interval, there: len(e.names), work: func(*process.Process) error {
+			return wait.For(ctx, time.Duration(e.polls)*interval)
+		}},
+		{phase: deletion, poll: never, there: len(e.names), work: func(*process.Process) error { return e.untilGone(ctx) }},
 	} {
 		e.sayf("%s: %s of %d Workspaces by the existing provider", e.module, p.phase, len(e.names))
 
-		spent, err := e.run(ctx, p.poll, p.work)
+		before, after, err := e.run(ctx, p.poll, p.there, p.work)
 		if err != nil {
 			return errors.Wrap(err, p.phase)
 		}
 
-		measured := cost{Module: e.module, Phase: p.phase, Workspaces: len(e.names), Workers: costWorkers, Times: 1, Instance: spent}
+		measured := cost{Module: e.module, Phase: p.phase, Workspaces: len(e.names), Workers: costWorkers, Times: 1, Instance: after.since(before)}
+
 		switch p.phase {
 		case creation:
 			measured.Instance.Wall = slices.Max(took).Seconds()
 		case polling:
-			measured.Times = float64(e.polls)
+			measured.Times = (after.plans - before.plans) / float64(len(e.names))
 		}
 
 		r.Existing = append(r.Existing, measured)
@@ -115,37 +123,40 @@ func (e *existing) pluginCache() string { return filepath.Join(e.dir, "plugin-ca
 
 func (e *existing) runs() string { return filepath.Join(e.dir, "runs") }
 
-// run starts the existing provider, waits until it has reconciled what there is, and returns the cost of the work.
-func (e *existing) run(ctx context.Context, poll time.Duration, work func(*process.Process) error) (spent, error) {
+// run starts the existing provider, waits until it has planned what is there, and returns what it has used before and after the work.
+func (e *existing) run(ctx context.Context, poll time.Duration, there int, work func(*process.Process) error) (before, after reading, err error) {
 	env, err := providerinstance.Environ(e.dir, e.plane.Kubeconfig)
 	if err != nil {
-		return spent{}, err
+		return before, after, err
 	}
 
 	env = append(env, "PATH="+e.dir+":"+os.Getenv("PATH"), "TF_PLUGIN_CACHE_DIR="+e.pluginCache())
 
 	p, err := process.Start("existing provider", filepath.Join(e.dir, "log"), env, e.path, "--poll="+poll.String(), "--poll-jitter=0s", fmt.Sprintf("--max-reconcile-rate=%d", costWorkers))
 	if err != nil {
-		return spent{}, err
+		return before, after, err
 	}
 	defer p.Kill()
 
-	if err := e.settle(ctx, p); err != nil {
-		return spent{}, err
+	if before, err = e.read(p); err != nil {
+		return before, after, err
 	}
 
-	before, err := e.read(p)
-	if err != nil {
-		return spent{}, err
+	if err := e.settle(ctx, p, before.plans+float64(there)); err != nil {
+		return before, after, err
+	}
+
+	if before, err = e.read(p); err != nil {
+		return before, after, err
 	}
 
 	if err := work(p); err != nil {
-		return spent{}, err
+		return before, after, err
 	}
 
-	after, err := e.read(p)
+	after, err = e.read(p)
 
-	return after.since(before), errors.Join(err, p.Terminate(wait.Patience))
+	return before, after, errors.Join(err, p.Terminate(wait.Patience))
 }
 
 func (e *existing) read(p *process.Process) (reading, error) {
@@ -157,17 +168,20 @@ func (e *existing) read(p *process.Process) (reading, error) {
 	}
 
 	r.Runs = float64(bytes.Count(lines, []byte("\n")))
+	r.plans = float64(bytes.Count(lines, []byte("\nplan ")))
 	r.Own, r.Children, _, err = readProc(p.PID())
 
 	return r, err
 }
 
-// settle waits until the process has run no CLI for some seconds.
-func (e *existing) settle(ctx context.Context, p *process.Process) error {
+// settle waits until the process has run that many plans, and then no CLI for some seconds.
+func (e *existing) settle(ctx context.Context, p *process.Process, plans float64) error {
 	ctx, cancel := p.WhileRunning(ctx)
 	defer cancel()
 
-	for quiet, last := 0, -1.0; quiet < 3; quiet++ {
+	quiet, last := 0, 0.0
+
+	return wait.Until(ctx, 10*wait.Patience, func() error {
 		if err := wait.For(ctx, time.Second); err != nil {
 			return err
 		}
@@ -177,10 +191,14 @@ func (e *existing) settle(ctx context.Context, p *process.Process) error {
 			return err
 		}
 
-		if seen := now.Runs + now.Children; seen != last {
-			quiet, last = -1, seen
+		if seen := now.Runs + now.Children; seen != last || now.plans < plans {
+			quiet, last = 0, seen
 		}
-	}
 
-	return nil
+		if quiet++; quiet <= 3 {
+			return errors.Errorf("the existing provider is not idle after %g plans", now.plans)
+		}
+
+		return nil
+	})
 }

@@ -6,6 +6,7 @@ package integration
 
 import (
 	"maps"
+	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -90,6 +91,8 @@ func startExisting(t *testing.T, c *cluster, root string) *process.Process {
 
 	t.Cleanup(func() {
 		p.Kill()
+		// It makes this directory for the credentials of git.
+		_ = os.RemoveAll(filepath.Join("/tmp", root))
 
 		if t.Failed() {
 			t.Logf("output of the existing provider:\n%s", out.tail(100))

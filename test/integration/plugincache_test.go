@@ -91,7 +91,7 @@ func TestIncompleteLockFile(t *testing.T) {
 }
 
 // TestBrokenProvider has a mirror that sends a web page for the program of a provider, until it is mended. The checksums of the
-// package were right. With a plugin cache, a second Workspace has the package of the first. Later, the cache is damaged.
+// package were right. Later, the plugin cache is damaged.
 func TestBrokenProvider(t *testing.T) {
 	t.Parallel()
 

@@ -86,8 +86,10 @@ func transition(ws workspace.Workspace, t xpv2.ConditionType, status corev1.Cond
 
 // stamp sets a condition for the current generation, also in place of one that an older version of the provider has written
 // without a generation. SetConditions takes the two for equal, so that Ready would never be about the current generation.
-func stamp(ws workspace.Workspace, c xpv2.Condition) {
-	c = c.WithObservedGeneration(ws.GetGeneration())
+func stamp(ws workspace.Workspace, c xpv2.Condition) { stampFor(ws, c, ws.GetGeneration()) }
+
+func stampFor(ws workspace.Workspace, c xpv2.Condition, generation int64) {
+	c = c.WithObservedGeneration(generation)
 
 	if was := ws.GetCondition(c.Type); was.Equal(c) {
 		c.LastTransitionTime = was.LastTransitionTime

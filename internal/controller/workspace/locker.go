@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -168,6 +169,12 @@ func (lk *locker) unlock(ctx context.Context, ws workspace.Workspace, l terrafor
 	}
 
 	b := lk.states.backend.KubernetesBackend()
+
+	var leases []string
+	for _, name := range names {
+		leases = append(leases, leaseKey(b, name).String())
+	}
+
 	// A server of the tenant may say that it has a lock which another Workspace holds here.
 	if b.Suffix == "" || b.Server != "" && b.Server != lk.server {
 		names = nil
@@ -184,7 +191,7 @@ func (lk *locker) unlock(ctx context.Context, ws workspace.Workspace, l terrafor
 
 	remedy := "It is tried again. If it stays, remove the lock where the state is stored"
 	if b.Suffix != "" {
-		remedy = "Remove the holder of the Lease " + leaseKey(b, meta.GetExternalName(ws)).String() + " with kubectl"
+		remedy = "Remove the holder from the Lease with kubectl, in the cluster of the backend: " + strings.Join(leases, " or ")
 	}
 
 	return errors.Wrapf(err, "the CLI cannot remove the lock with the ID %s. %s", l.ID, remedy)

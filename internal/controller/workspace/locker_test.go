@@ -351,7 +351,7 @@ func TestLockedError(t *testing.T) {
 
 	err := statelock.LockedError{Err: inner, Lock: l, Why: "its holder may be alive: no dead instance of this provider has made it"}
 
-	const want = "the state is locked by alice@laptop since 2026-01-02T03:04:05Z, for apply (lock ID 1): it is left alone, because its holder may be alive: no dead instance of this provider has made it. If nothing holds it any more, remove it with the command force-unlock of the CLI and the same backend. What a killed apply has created may be missing in the state: look for it first, because it would be created again"
+	const want = "the state is locked by alice@laptop since 2026-01-02T03:04:05Z, for apply (lock ID 1): it is left alone, because its holder may be alive: no dead instance of this provider has made it. If nothing holds it any more, remove it with the command force-unlock of the CLI and the same backend. What a killed run has created may be missing in the state: look for it first"
 
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("Error(): -want, +got:\n%s", diff)

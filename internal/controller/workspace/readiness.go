@@ -56,8 +56,8 @@ func changeFailed(ws workspace.Workspace) {
 
 	// The existing provider records the generation only with a success. It is kept: this failure is the last trace of that.
 	if synced := ws.GetCondition(xpv2.TypeSynced); c.ObservedGeneration == 0 && synced.Status == corev1.ConditionTrue {
-		c.ObservedGeneration = synced.ObservedGeneration
-		ws.SetConditions(c)
+		stampFor(ws, c, synced.ObservedGeneration)
+		c = ws.GetCondition(xpv2.TypeReady)
 	}
 
 	if c.ObservedGeneration != 0 && c.ObservedGeneration != ws.GetGeneration() {

@@ -105,6 +105,8 @@ func TestNotReadyIfChanged(t *testing.T) {
 		reason string
 		was    []xpv2.Condition
 		want   xpv2.ConditionReason
+
+		generation int64 // Of Ready.
 	}{
 		"Changed": {
 			reason: "The ready infrastructure is that of an older specification.",
@@ -127,9 +129,9 @@ func TestNotReadyIfChanged(t *testing.T) {
 			want:   xpv2.ReasonUnavailable,
 		},
 		"SyncedUnchanged": {
-			reason: "It has reconciled this one.",
+			reason: "It has reconciled this one. The next change may not be Ready.",
 			was:    []xpv2.Condition{xpv2.Available(), xpv2.ReconcileSuccess().WithObservedGeneration(2)},
-			want:   xpv2.ReasonAvailable,
+			want:   xpv2.ReasonAvailable, generation: 2,
 		},
 		"Failed": {
 			reason: "It has failed, nobody knows with which specification it was ready.",
@@ -158,6 +160,10 @@ func TestNotReadyIfChanged(t *testing.T) {
 
 			if got := ws.GetCondition(xpv2.TypeReady).Reason; got != tc.want {
 				t.Errorf("\n%s\nchangeFailed(...): want Ready for the reason %q, got %q", tc.reason, tc.want, got)
+			}
+
+			if got := ws.GetCondition(xpv2.TypeReady).ObservedGeneration; tc.generation != 0 && got != tc.generation {
+				t.Errorf("\n%s\nchangeFailed(...): want Ready about generation %d, got %d", tc.reason, tc.generation, got)
 			}
 		})
 	}

@@ -212,6 +212,14 @@ func (e *Election) Decided() error {
 	}
 }
 
+// Holds says whether this replica holds the Lease.
+func (e *Election) Holds() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	return e.holder == e.Identity
+}
+
 // Former returns the last holder of the Lease before this one that had no session, or "".
 func (e *Election) Former() string {
 	e.mu.Lock()
