@@ -8,15 +8,16 @@ import (
 	"context"
 	"time"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/listing"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/assigner"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/claim"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
@@ -91,35 +92,45 @@ func (i *instance) claimsRecorder() event.Recorder {
 
 // claimed returns the sessions that the claims on the Workspaces in the cache name.
 func (i *instance) claimed(ctx context.Context) (map[client.ObjectKey]bool, error) {
-	// A cache whose kind does not exist yet is not synced.
 	ctx, cancel := context.WithTimeout(ctx, claimedTimeout)
 	defer cancel()
 
 	named := map[client.ObjectKey]bool{}
 
 	for _, k := range workspace.Kinds() {
-		list, ok := k.List.DeepCopyObject().(client.ObjectList)
-		if !ok {
-			return nil, errors.Errorf("%T is no list", k.List)
+		// To ask the cache for a kind without a CRD makes an informer that is never synced, and with it the whole cache.
+		if !i.setups.has(k.GroupVersionKind) {
+			if err := i.unclaimed(ctx, k); err != nil {
+				return nil, err
+			}
+
+			continue
 		}
+
+		list, _ := k.List.DeepCopyObject().(resource.ManagedList) // It is one.
 
 		if err := i.mgr.GetCache().List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, errors.Wrap(err, "cannot list claims")
 		}
 
-		if err := apimeta.EachListItem(list, func(o runtime.Object) error {
+		for _, o := range list.GetItems() {
 			if ws, ok := o.(claim.Object); ok {
 				c := claim.Of(ws)
 				named[client.ObjectKey{Namespace: c.Namespace, Name: c.Lease}] = true
 			}
-
-			return nil
-		}); err != nil {
-			return nil, errors.Wrap(err, "cannot read claims")
 		}
 	}
 
 	return named, nil
+}
+
+// unclaimed returns an error if there are Workspaces of a kind whose controller is not set up. They may name any session.
+func (i *instance) unclaimed(ctx context.Context, k workspace.Kind) error {
+	_, err := listing.Each(ctx, i.mgr.GetAPIReader(), k.GroupVersionKind, func(*metav1.PartialObjectMetadata) error {
+		return errors.Errorf("there is no controller of %s yet", k.GroupKind())
+	})
+
+	return errors.Wrap(err, "cannot list claims")
 }
 
 // claimedTimeout limits the wait for a cache that is not synced.

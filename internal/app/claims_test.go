@@ -28,6 +28,7 @@ import (
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 	"github.com/crossplane-contrib/provider-terraform/internal/shard/session"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // A singleCache has one Workspace, or none.
@@ -81,12 +82,19 @@ func TestClaimed(t *testing.T) {
 	ws := clusterv1beta1.Workspace{ObjectMeta: metav1.ObjectMeta{UID: "uid"}}
 	ws.SetOwnership(commonv1beta1.Ownership{UID: "uid", Claim: &commonv1beta1.Claim{Namespace: "ns", Lease: "session", Holder: "host_1"}})
 
-	got, err := (&instance{mgr: cacheManager{cache: listedCache{items: []clusterv1beta1.Workspace{ws, {}}}}}).claimed(t.Context())
+	with := func(c cache.Cache) *instance {
+		i := &instance{mgr: cacheManager{cache: c}}
+		i.setups.kinds = workspace.GroupVersionKinds()
+
+		return i
+	}
+
+	got, err := with(listedCache{items: []clusterv1beta1.Workspace{ws, {}}}).claimed(t.Context())
 	if diff := cmp.Diff(true, got[client.ObjectKey{Namespace: "ns", Name: "session"}]); diff != "" || err != nil {
 		t.Errorf("claimed(...): -want, +got:\n%s\n%v", diff, err)
 	}
 
-	if _, err := (&instance{mgr: cacheManager{cache: listedCache{err: errors.New("boom")}}}).claimed(t.Context()); err == nil {
+	if _, err := with(listedCache{err: errors.New("boom")}).claimed(t.Context()); err == nil {
 		t.Error("claimed(...): want an error from a cache that cannot be listed")
 	}
 }

@@ -7,6 +7,7 @@ package app
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -96,7 +97,13 @@ func (i *instance) addControllers(ctx context.Context) error {
 	}
 
 	for _, k := range workspace.Kinds() {
-		if err := start(func() error { return workspacectrl.Setup(i.mgr, k, wo) }, k.GroupVersionKind); err != nil {
+		setup := func() error {
+			i.setups.kinds = append(i.setups.kinds, k.GroupVersionKind)
+
+			return workspacectrl.Setup(i.mgr, k, wo)
+		}
+
+		if err := start(setup, k.GroupVersionKind); err != nil {
 			return err
 		}
 	}
@@ -197,6 +204,16 @@ func (i *instance) workspaceOptions(co controller.Options) (workspacectrl.Option
 type setups struct {
 	mu      sync.Mutex
 	stopped bool
+
+	// kinds of Workspace whose controllers are set up.
+	kinds []schema.GroupVersionKind
+}
+
+func (s *setups) has(kind schema.GroupVersionKind) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return slices.Contains(s.kinds, kind)
 }
 
 func (s *setups) do(setup func() error) error {

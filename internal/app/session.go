@@ -67,8 +67,11 @@ func newMembership(ctx context.Context) *membership {
 // when it is elected.
 func (i *instance) join(ctx context.Context) error {
 	if i.hasSession {
-		if err := i.openSession(ctx); err != nil || ctx.Err() != nil {
-			return ignoreCanceled(ctx, err)
+		// An error is no failure if the process is stopping.
+		if err := i.openSession(ctx); ctx.Err() != nil {
+			return nil
+		} else if err != nil {
+			return err
 		}
 	}
 
@@ -196,13 +199,4 @@ func (i *instance) leave(ctx context.Context) error {
 	}
 
 	return s.Err()
-}
-
-// ignoreCanceled returns nil if ctx is done: the process is stopping.
-func ignoreCanceled(ctx context.Context, err error) error {
-	if ctx.Err() == nil {
-		return err
-	}
-
-	return nil
 }

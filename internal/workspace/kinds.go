@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 )
@@ -16,8 +18,8 @@ import (
 // garbage collection) loops over [Kinds].
 type Kind struct {
 	GroupVersionKind schema.GroupVersionKind
-	Object           client.Object     // empty
-	List             client.ObjectList // empty
+	Object           client.Object        // empty
+	List             resource.ManagedList // empty
 }
 
 // GroupKind returns the group and kind as Crossplane names its controllers.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,12 +18,13 @@ import (
 
 // testSafeStart starts an instance before the CRDs exist. It begins to serve the CRDs of
 // each group when they are created, independently of the other group. For that it needs
-// only the rights of the example for an installation by hand.
+// only the rights of the example for an installation by hand. Without the other group it removes the Lease of
+// an earlier session, too, and stays ready.
 func testSafeStart(t *testing.T, c *cluster) {
 	t.Helper()
 
 	ns, shard := c.namespace(t), unique("shard")
-	startInstance(t, c, withShard(shard), withKubeconfig(c.exampleUser(t)))
+	i := startInstance(t, c, withShard(shard), withKubeconfig(c.exampleUser(t)))
 
 	groups := map[scope]string{clusterScope: "tf.upbound.io", namespacedScope: "tf.m.upbound.io"}
 
@@ -40,6 +42,15 @@ func testSafeStart(t *testing.T, c *cluster) {
 		ws := c.createWorkspace(t, s, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
 		expectReady(t, c, ws)
 		expectUsers(t, c, cfg, 1)
+
+		earlier := newLease(leaseNamespace, unique("earlier"))
+		earlier.SetLabels(c.sessionOf(t, ws).GetLabels())
+		earlier.SetAnnotations(map[string]string{"terraform.crossplane.io/released-by": "host_earlier"})
+		earlier.Spec.HolderIdentity = new("")
+		earlier.Spec.RenewTime = new(metav1.NewMicroTime(time.Now().Add(-2 * time.Minute)))
+		c.create(t, earlier)
+		expectGone(t, c, earlier)
+		expectServing(t, i, "/readyz")
 	})
 }
 

@@ -327,6 +327,11 @@ func (o *Observer) forget(found map[client.ObjectKey]bool) {
 
 	for key, t := range o.sessions {
 		t.unlisted = t.unlisted || !found[key]
+
+		// It is a part of a list, which would stay in memory.
+		if t.unlisted && t.ended {
+			t.lease = nil
+		}
 	}
 }
 

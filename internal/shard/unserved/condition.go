@@ -69,7 +69,8 @@ func (w *Watcher) mark(ctx context.Context, listed *metav1.PartialObjectMetadata
 // one that is ready with its current specification stays as specified, and whoever depends on it must
 // not fail while an instance is replaced.
 func mayMark(ws workspace.Workspace) bool {
-	if meta.IsPaused(ws) || ws.GetCondition(xpv2.TypeSynced).Reason == xpv2.ReasonReconcilePaused {
+	// Without an instance, Synced stays as it was in a pause that has ended.
+	if meta.IsPaused(ws) || len(ws.GetManagementPolicies()) == 0 {
 		return false
 	}
 

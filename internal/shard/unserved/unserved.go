@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/listing"
@@ -95,9 +96,10 @@ type sighting struct {
 	// scans is the number of consecutive scans that found it.
 	scans int
 
-	// label and generation are those with which its condition was set, or need not be.
+	// label, generation and paused are those with which its condition was set, or need not be.
 	label      string
 	generation int64
+	paused     bool
 }
 
 // reportAt is the number of consecutive scans after which a Workspace is reported. While an
@@ -210,7 +212,7 @@ func (w *Watcher) report(ctx context.Context, o *metav1.PartialObjectMetadata, s
 	}
 
 	label := o.GetLabels()[shard.LabelKey]
-	if s.scans < reportAt || s.label == label && s.generation == o.GetGeneration() || w.marked == maxMarked {
+	if s.scans < reportAt || s.label == label && s.generation == o.GetGeneration() && s.paused == meta.IsPaused(o) || w.marked == maxMarked {
 		return s
 	}
 
@@ -222,7 +224,7 @@ func (w *Watcher) report(ctx context.Context, o *metav1.PartialObjectMetadata, s
 	}
 
 	if ok {
-		s.label, s.generation = label, o.GetGeneration()
+		s.label, s.generation, s.paused = label, o.GetGeneration(), meta.IsPaused(o)
 	}
 
 	return s
