@@ -157,6 +157,13 @@ func (c *CLI) PushRawState(ctx context.Context, ws Workspace, raw []byte, args .
 	return c.runLogged(ctx, ws, command{op: opStatePush, args: slices.Concat([]string{"state", "push", "-no-color"}, args, []string{"--", "-"}), inWorkspace: true, stdin: raw})
 }
 
+// IsUnrelatedState reports whether err is the refusal to replace a state with one that has another lineage.
+func IsUnrelatedState(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+
+	return ok && strings.Contains(oneLine(e.Stderr), "over unrelated state")
+}
+
 // IsNewerState reports whether err is the refusal to replace a state with one that is older, has
 // another lineage, or differs at the same serial.
 func IsNewerState(err error) bool {

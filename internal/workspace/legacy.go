@@ -67,9 +67,15 @@ func markAvailable(ws Workspace, checksum string) {
 func wasAvailable(ws Workspace) bool {
 	own, seen := ws.GetOwnership(), ws.GetObservation()
 
-	// An observation that nothing may follow has recorded the blank state, and no checksum.
-	return own.Lineage == "" && own.CreationStarted == nil && (seen.State == nil || IsBlank(*seen.State)) && isLegacyChecksum(seen.Checksum) &&
-		(seen.Checksum == availableChecksum || seen.Checksum != disownedChecksum && ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonAvailable)
+	switch {
+	case own.Lineage != "" || own.CreationStarted != nil || !isLegacyChecksum(seen.Checksum):
+		return false
+	// This version, too, leaves out the checksum if it only observes, and does not find the state any more.
+	case seen.State != nil:
+		return IsBlank(*seen.State) && seen.Checksum == availableChecksum
+	default:
+		return seen.Checksum == availableChecksum || seen.Checksum != disownedChecksum && ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonAvailable
+	}
 }
 
 // isLegacyChecksum says whether a version of the provider that recorded no state has written the

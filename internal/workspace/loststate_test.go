@@ -96,6 +96,15 @@ func TestLost(t *testing.T) {
 			found:  Found{StateSummary: commonv1beta1.StateSummary{Lineage: "x", Serial: 1}, Empty: true},
 			want:   "is empty: expected the one that it was created with",
 		},
+		"ObservedAndGone": {
+			reason: "It has only observed the state of another one, which is gone, and may create its own now.",
+			had:    &commonv1beta1.StateSummary{Lineage: "x", Serial: 1},
+			opts: []option{available(), func(ws *namespacedv1beta1.Workspace) {
+				ws.SetObservation(commonv1beta1.WorkspaceObservation{State: &commonv1beta1.StateSummary{Lineage: "x", Serial: 1}})
+				RecordAvailable(ws)
+			}},
+			found: Found{Empty: true},
+		},
 		"UnrecordedEmptied": {
 			reason: "A person has destroyed everything.",
 			opts:   []option{available()},

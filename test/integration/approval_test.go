@@ -132,9 +132,18 @@ func TestApproval(t *testing.T) {
 
 			c.annotate(t, ws, approvePlan, id)
 			expectReason(t, c, ws, awaitingApproval, "Approved")
-			expectReady(t, c, ws)
 			expectEvent(t, c, ws, "ApprovedPlan", id)
 			expectDone(t, e, "created", "destroyed", "created")
+			eventually(t, func() error {
+				c.get(t, ws)
+
+				// It is Ready for the generation before during the apply.
+				if got := ws.GetCondition(xpv2.TypeReady).ObservedGeneration; got != ws.GetGeneration() {
+					return errors.Errorf("want Ready of generation %d, got %d", ws.GetGeneration(), got)
+				}
+
+				return isReady(ws)
+			})
 			expectChangedOnce(t, c, stateSecret(ws, ns, suffix), before)
 
 			// An approval that stays approves nothing else: not even the same deletion once more.

@@ -16,7 +16,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
-	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -305,12 +304,7 @@ func (d *destroyer) saveDestroyed(ctx context.Context, ws workspace.Workspace, e
 		return err
 	}
 
-	data, readErr := regular.Read(path, maxKubernetesState)
-	if readErr != nil {
-		return errors.Join(err, readErr)
-	}
-
-	if s, parseErr := terraform.ParseState(data); parseErr != nil || s.Managed > 0 {
+	if s := readUnsaved(path); s == nil || s.Managed > 0 {
 		return err
 	}
 
@@ -320,7 +314,7 @@ func (d *destroyer) saveDestroyed(ctx context.Context, ws workspace.Workspace, e
 // announceDeletion records in the status that the deletion is in progress. The managed reconciler writes that
 // only after Delete, which may take long.
 func (d *destroyer) announceDeletion(ctx context.Context, ws workspace.Workspace) error {
-	if ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonDeleting {
+	if ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonDeleting && ws.GetCondition(workspace.TypeAwaitingApproval).Reason != reasonApproved {
 		return nil
 	}
 

@@ -248,6 +248,11 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 
 	served(ws)
 
+	paused := ws.GetCondition(xpv2.TypeSynced).Reason == xpv2.ReasonReconcilePaused
+	if paused {
+		w.connector.notStalled(ws)
+	}
+
 	if synced := ws.GetCondition(xpv2.TypeSynced); synced.ObservedGeneration == 0 && synced.Status != corev1.ConditionUnknown {
 		stamp(ws, synced)
 	}
@@ -260,8 +265,10 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 
 	w.connector.records.Reported(ws)
 
-	if ws.GetCondition(xpv2.TypeSynced).Reason == xpv2.ReasonReconcilePaused {
+	if paused {
 		w.connector.records.ForgetFailures(ws)
+		// People want to see what happened during the pause.
+		w.connector.records.ForgetObservation(ws)
 	}
 
 	return nil

@@ -33,6 +33,7 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 	"github.com/crossplane-contrib/provider-terraform/test/apiserver"
 )
 
@@ -156,7 +157,8 @@ func TestPauseEnds(t *testing.T) {
 	t.Parallel()
 
 	r := newAttempt(t, with(owner))
-	r.ws.SetConditions(xpv2.ReconcilePaused())
+	r.ws.SetConditions(xpv2.ReconcilePaused(), xpv2.Condition{Type: workspace.TypeStalled, Status: corev1.ConditionTrue, Reason: reasonRepeatedFailure})
+	r.records.Observe(r.ws, schedule.Observation{UpToDate: true}, nil)
 	r.records.Fail(r.ws, false)
 
 	if err := (managedClient{Client: r.kube, cache: r.kube, connector: r.connector}).Status().Update(t.Context(), r.ws); err != nil {
@@ -165,6 +167,15 @@ func TestPauseEnds(t *testing.T) {
 
 	if n := r.records.Get(r.ws).Failures.Count; n != 0 {
 		t.Errorf("want no failures during a pause, got %d", n)
+	}
+
+	// The first reconcile after the pause may fail before it plans.
+	if r.records.Get(r.ws).Observed() {
+		t.Error("want no observation from before a pause")
+	}
+
+	if got := r.recorded(t).GetCondition(workspace.TypeStalled).Status; got != corev1.ConditionFalse {
+		t.Errorf("want Stalled to be false during a pause, got %s", got)
 	}
 
 	later, _ := r.ws.DeepCopyObject().(*clusterv1beta1.Workspace)

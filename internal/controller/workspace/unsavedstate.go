@@ -84,7 +84,11 @@ func (u *unsavedState) saveState(ctx context.Context, ws workspace.Workspace) er
 	}
 
 	if !superseded {
-		lineage := lineageOf(path)
+		lineage := ""
+		if s := readUnsaved(path); s != nil {
+			lineage = s.Lineage
+		}
+
 		err := u.locks.withLock(ctx, ws, func() error { return u.cli.PushState(ctx, path) })
 
 		switch {
@@ -97,6 +101,8 @@ func (u *unsavedState) saveState(ctx context.Context, ws workspace.Workspace) er
 			}
 
 			return nil
+		case terraform.IsUnrelatedState(err):
+			return errors.Errorf("%w. The state that an earlier run could not save is kept in %s on %s. Correct the backend, or move that file away if the state of the backend is the right one", err, path, u.Locks.Host)
 		case !terraform.IsNewerState(err):
 			return u.withRemedy(errors.Wrap(err, "cannot save the state that an earlier run could not save"))
 		}
@@ -113,19 +119,16 @@ func (u *unsavedState) saveState(ctx context.Context, ws workspace.Workspace) er
 	return nil
 }
 
-// lineageOf returns the lineage of the state in a file, or an empty string, for example if it is encrypted.
-func lineageOf(path string) string {
+// readUnsaved returns the state in a file, or nil, for example if it is encrypted.
+func readUnsaved(path string) *terraform.State {
 	data, err := regular.Read(path, maxKubernetesState)
 	if err != nil {
-		return ""
+		return nil
 	}
 
-	s, err := terraform.ParseState(data)
-	if err != nil {
-		return ""
-	}
+	s, _ := terraform.ParseState(data)
 
-	return s.Lineage
+	return s
 }
 
 // saveOrUseState saves the state, too. If the backend will never take it, the runs use it where it is: a

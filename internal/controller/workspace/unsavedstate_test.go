@@ -142,6 +142,29 @@ func TestOwnSavedState(t *testing.T) {
 	}
 }
 
+// TestUnrelatedState ensures that a state stays which cannot be saved over that of something else: the backend may be the wrong one.
+func TestUnrelatedState(t *testing.T) {
+	t.Parallel()
+
+	r := newAttempt(t, with(owner))
+	state := ownState()
+	r.runner.record = &runner.RunRecord{StateSummary: commonv1beta1.StateSummary{Lineage: ownLineage, Serial: 3, Resources: 1}}
+	r.runner.unsaved, r.runner.state = filepath.Join(t.TempDir(), "errored.tfstate"), &state
+	r.runner.pushErr = &terraform.Error{Op: "state push", ExitCode: 1, Stderr: `cannot import state with lineage "a" over unrelated state with lineage "b"`}
+
+	if err := os.WriteFile(r.runner.unsaved, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := r.planner.unsaved.saveState(t.Context(), r.ws); err == nil || !strings.Contains(err.Error(), "Correct the backend") {
+		t.Errorf("saveState(...): want an error with the remedy, got %v", err)
+	}
+
+	if _, err := os.Stat(r.runner.unsaved); err != nil {
+		t.Errorf("want the state to be kept, got %v", err)
+	}
+}
+
 // tooLarge is the refusal of a backend to store a state.
 func tooLarge(op string) error {
 	return &terraform.Error{Op: op, ExitCode: 1, Stderr: "Request entity too large: limit is 3145728"}
