@@ -77,7 +77,8 @@ func (s *fileServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	etag, modified := w.Header().Get("ETag"), w.Header().Get("Last-Modified")
-	if etag != "" && r.Header.Get("If-None-Match") == etag || etag == "" && modified != "" && r.Header.Get("If-Modified-Since") == modified {
+	since, _ := http.ParseTime(r.Header.Get("If-Modified-Since"))
+	if at, err := http.ParseTime(modified); etag != "" && r.Header.Get("If-None-Match") == etag || etag == "" && err == nil && !at.After(since) {
 		w.WriteHeader(http.StatusNotModified)
 
 		return

@@ -156,7 +156,13 @@ func TestArchivePolicy(t *testing.T) {
 		"LastModified": {
 			reason:    "Without tags, the time is used.",
 			headers:   [2][]string{{"Last-Modified", "Mon, 02 Jan 2006 15:04:05 GMT"}, {"Last-Modified", "Tue, 03 Jan 2006 15:04:05 GMT"}},
-			wantAgain: [2]int{1, 0}, wantNew: [2]int{1, 1},
+			wantAgain: [2]int{1, 1}, wantNew: [2]int{1, 1},
+			want: "2",
+		},
+		"OlderVersion": {
+			reason:    "An older file was put back.",
+			headers:   [2][]string{{"Last-Modified", "Tue, 03 Jan 2006 15:04:05 GMT"}, {"Last-Modified", "Mon, 02 Jan 2006 15:04:05 GMT"}},
+			wantAgain: [2]int{1, 1}, wantNew: [2]int{1, 1},
 			want: "2",
 		},
 		"Unconditional": {

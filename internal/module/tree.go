@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -146,6 +147,9 @@ func checkTree(dir string) error {
 		switch {
 		case err != nil:
 			return err
+		// A module has no such names: see Dir.ReplaceTree. The directory could not be read.
+		case e.IsDir() && !utf8.ValidString(name):
+			return fs.SkipDir
 		case strings.Count(name, "/") > maxDepth:
 			return errors.Errorf("a file is below more than %d directories, which is the limit: %q", maxDepth, path.Base(name))
 		case e.IsDir(), e.Type().IsRegular():

@@ -94,6 +94,10 @@ func TestCheckTree(t *testing.T) {
 			reason: "A link to a missing target is allowed.",
 			files:  files{"sub/a": "-> ../nothing/there"},
 		},
+		"NotUTF8": {
+			reason: "Such names are left out later.",
+			files:  files{"main.tf": "m", "caf\xe9/y.tf": "y", "caf\xe9.tf": "x"},
+		},
 		"Up": {
 			reason: "A link may not lead to the parent.",
 			files:  files{"a": "-> .."},

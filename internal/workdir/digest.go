@@ -14,6 +14,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
@@ -84,7 +85,7 @@ func filesOf(root *os.Root, leftOut func(name string, e fs.DirEntry) bool) (map[
 		switch {
 		case err != nil:
 			return err
-		case reserved(e.Name()) || leftOut(name, e):
+		case !utf8.ValidString(e.Name()) || reserved(e.Name()) || leftOut(name, e):
 			if e.IsDir() {
 				return fs.SkipDir
 			}

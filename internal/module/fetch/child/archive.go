@@ -14,6 +14,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"unicode/utf8"
 
 	getter "github.com/hashicorp/go-getter"
 	"github.com/klauspost/compress/zstd"
@@ -140,8 +141,14 @@ func (u *unpacker) zipEntry(f *zip.File) error {
 // directory copies a directory.
 func (u *unpacker) directory(src *os.Root) error {
 	return fs.WalkDir(src.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || name == "." {
+		// A module has no names that are not UTF-8.
+		switch {
+		case err != nil || name == ".":
 			return err
+		case !utf8.ValidString(d.Name()) && d.IsDir():
+			return fs.SkipDir
+		case !utf8.ValidString(d.Name()):
+			return nil
 		}
 
 		info, err := d.Info()

@@ -99,12 +99,8 @@ func (w watched) Close() error {
 	return w.ReadCloser.Close()
 }
 
-// validators are the headers that identify the version of a response, each with the one that asks
-// for a response only if it has another version.
-var validators = []struct{ header, condition string }{ //nolint:gochecknoglobals // It is a constant.
-	{"ETag", "If-None-Match"},
-	{"Last-Modified", "If-Modified-Since"},
-}
+// tag and modified are the headers that identify the version of a response.
+const tag, modified = "ETag", "Last-Modified"
 
 // RoundTrip makes a request. It fails with errSkipped if the response is not needed.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -113,10 +109,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 	req = req.Clone(ctx)
 
-	for _, v := range validators {
-		if value, ok := strings.CutPrefix(t.source.request.Known, revisionPrefix(v.header)); ok {
-			req.Header.Set(v.condition, value)
-		}
+	// There is no condition for the other one: servers take an older version that was put back for one that is not modified.
+	if value, ok := strings.CutPrefix(t.source.request.Known, revisionPrefix(tag)); ok {
+		req.Header.Set("If-None-Match", value)
 	}
 
 	resp, err := http.DefaultTransport.RoundTrip(req)
@@ -154,9 +149,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // revision returns the revision of a response. It is empty if the server does not tell it. JSON, in which
 // it is recorded, cannot contain all values: two of them would become the same.
 func revision(h http.Header) string {
-	for _, v := range validators {
-		if value := h.Get(v.header); value != "" && utf8.ValidString(value) {
-			return revisionPrefix(v.header) + value
+	for _, name := range []string{tag, modified} {
+		if value := h.Get(name); value != "" && utf8.ValidString(value) {
+			return revisionPrefix(name) + value
 		}
 	}
 
