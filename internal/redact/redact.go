@@ -148,21 +148,24 @@ func merged(spans []span) []span {
 
 // Line is Text for a line of a text that is processed line by line. A program may have wrapped
 // the text at white space inside a secret. A part of a secret at the beginning or the end of the
-// line, or that is the whole line, is hidden as well.
+// line, or that is the whole line, is hidden as well. Text comes last: it would hide the first piece of a long part.
 func (s *Secrets) Line(line string) string {
-	line = s.Text(line)
 	if s == nil {
 		return line
 	}
 
 	stripped, at := strip(line)
 	if slices.Contains(s.public, stripped) {
-		return line
+		return s.Text(line)
 	}
 
 	start, end := 0, len(stripped)
 
 	for _, v := range s.values() {
+		if !v.any() {
+			continue
+		}
+
 		for _, secret := range v.spaced {
 			if len(stripped) >= MinLength && strings.Contains(secret, stripped) {
 				return Placeholder
@@ -178,7 +181,7 @@ func (s *Secrets) Line(line string) string {
 		}
 	}
 
-	return replace(line, at, []span{{0, start}, {max(start, end), len(stripped)}})
+	return s.Text(replace(line, at, []span{{0, start}, {max(start, end), len(stripped)}}))
 }
 
 // overlap returns the length of the longest end of a that is a beginning of b. It takes the time of

@@ -323,6 +323,13 @@ func TestLine(t *testing.T) {
 
 	const phrase = "correct horse battery staple"
 
+	var words []string
+	for n := range 40 {
+		words = append(words, fmt.Sprintf("w%d", 1000*n))
+	}
+
+	long := strings.Join(words, " ")
+
 	cases := map[string]struct {
 		reason, line, want string
 	}{
@@ -334,13 +341,15 @@ func TestLine(t *testing.T) {
 		"Short":  {"Few bytes are no secret.", "not horse", "not horse"},
 		"Inside": {"Words in the middle of a line are not wrapped.", "a battery of tests", "a battery of tests"},
 		"Empty":  {"There may be nothing.", "", ""},
+		"Long":   {"A long part is hidden as one.", "Error: " + long[:100], "Error: (sensitive)"},
+		"Rest":   {"So is the other end.", long[100:] + " is bad", "(sensitive) is bad"},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			if got := newSecrets(phrase).Line(tc.line); got != tc.want {
+			if got := newSecrets(phrase, long).Line(tc.line); got != tc.want {
 				t.Errorf("\n%s\nLine(%q): want %q, got %q", tc.reason, tc.line, tc.want, got)
 			}
 		})
