@@ -269,28 +269,18 @@ func checkVarFile(data []byte, isJSON bool) error {
 
 // readVarFile returns the content of a file of variables, and the key that it is from.
 func readVarFile(ctx context.Context, values *keyref.Reader, f commonv1beta1.VarFile) (data []byte, from string, err error) {
-	switch f.Source {
-	case commonv1beta1.VarFileSourceConfigMapKey:
-		ref := f.ConfigMapKeyReference
-		if ref == nil {
-			return nil, "", errors.New("source is ConfigMapKey, but configMapKeyRef is not set")
-		}
-
-		data, err = values.ConfigMap(ctx, ref.Namespace, ref.Name, ref.Key)
-
-		return data, fmt.Sprintf("ConfigMap %s/%s, key %s", ref.Namespace, ref.Name, ref.Key), err
-	case commonv1beta1.VarFileSourceSecretKey:
-		ref := f.SecretKeyReference
-		if ref == nil {
-			return nil, "", errors.New("source is SecretKey, but secretKeyRef is not set")
-		}
-
-		data, err = values.Secret(ctx, ref.Namespace, ref.Name, ref.Key)
-
-		return data, fmt.Sprintf("Secret %s/%s, key %s", ref.Namespace, ref.Name, ref.Key), err
-	default:
-		return nil, "", errors.Errorf("source %q is not one of ConfigMapKey, SecretKey", f.Source)
+	ref, kind, field, read := f.ConfigMapKeyReference, "ConfigMap", "configMapKeyRef", values.ConfigMap
+	if f.Source == commonv1beta1.VarFileSourceSecretKey {
+		ref, kind, field, read = f.SecretKeyReference, "Secret", "secretKeyRef", values.Secret
 	}
+
+	if ref == nil {
+		return nil, "", errors.Errorf("source is %s, but %s is not set", f.Source, field)
+	}
+
+	data, err = read(ctx, ref.Namespace, ref.Name, ref.Key)
+
+	return data, fmt.Sprintf("%s %s/%s, key %s", kind, ref.Namespace, ref.Name, ref.Key), err
 }
 
 // Secrets among the inputs, which must not be shown.

@@ -219,22 +219,9 @@ func IsEmptyFile(src []byte, name string) bool {
 		return false
 	}
 
-	if native, ok := f.Body.(*hclsyntax.Body); ok {
-		return len(native.Blocks)+len(native.Attributes) == 0
-	}
+	attributes, diags := f.Body.JustAttributes() // Blocks are errors or, in JSON, attributes.
 
-	// A file in JSON is an object, or an array of objects.
-	var objects []map[string]any
-	if json.Unmarshal(src, &objects) != nil {
-		objects = []map[string]any{{}}
-		_ = json.Unmarshal(src, &objects[0]) // It was parsed.
-	}
-
-	for _, o := range objects {
-		delete(o, "//") // A comment.
-	}
-
-	return !slices.ContainsFunc(objects, func(o map[string]any) bool { return len(o) > 0 })
+	return len(attributes) == 0 && !diags.HasErrors()
 }
 
 // InitUsesVariables reports whether init depends on variables because of a file of a module: in the source or

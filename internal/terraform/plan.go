@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -189,14 +188,13 @@ const (
 // readPlanFile returns the state that the plan was made from. It returns nil if that cannot be
 // read for any reason: the format is not a documented interface.
 func readPlanFile(path string) *State {
-	r, done, err := openPlan(path)
-	if err != nil {
-		return nil
-	}
-	defer done()
+	states := map[string]*State{}
 
-	read, refreshed := stateEntry(r, entryRead), stateEntry(r, entryRefreshed)
-	if read == nil || refreshed == nil {
+	// One that is too long is no JSON.
+	err := readPlanEntries(path, entryRefreshed, func(name string, data []byte) { states[name], _ = ParseState(data) })
+
+	read, refreshed := states[entryRead], states[entryRefreshed]
+	if err != nil || read == nil || refreshed == nil {
 		return nil
 	}
 
@@ -206,43 +204,37 @@ func readPlanFile(path string) *State {
 	return read
 }
 
-// openPlan opens a saved plan. A program that the module runs during the plan can replace the file.
-func openPlan(path string) (r *zip.Reader, done func(), err error) {
+// readPlanEntries calls fn for each entry of a saved plan whose name has the prefix, one after the other: they may be large. A program that
+// the module runs during the plan can replace the file.
+func readPlanEntries(path, prefix string, fn func(name string, data []byte)) error {
 	f, err := regular.Open(path)
 	if err != nil {
-		return nil, nil, err
-	}
-
-	info, err := f.Stat()
-	if err == nil {
-		r, err = zip.NewReader(f, info.Size())
-	}
-
-	if err != nil {
-		_ = f.Close() // Nothing was written.
-
-		return nil, nil, err
-	}
-
-	return r, func() { _ = f.Close() }, nil
-}
-
-func stateEntry(r *zip.Reader, name string) *State {
-	f, err := r.Open(name)
-	if err != nil {
-		return nil
+		return err
 	}
 	defer f.Close() //nolint:errcheck // Nothing was written.
 
-	raw, err := io.ReadAll(io.LimitReader(f, maxAnswer+1))
-	if err != nil || len(raw) > maxAnswer {
-		return nil
-	}
-
-	s, err := ParseState(raw)
+	info, err := f.Stat()
 	if err != nil {
-		return nil
+		return err
 	}
 
-	return s
+	r, err := zip.NewReader(f, info.Size())
+	if err != nil {
+		return err
+	}
+
+	for _, entry := range r.File {
+		if !strings.HasPrefix(entry.Name, prefix) {
+			continue
+		}
+
+		data, err := readEntry(entry)
+		if err != nil {
+			return err
+		}
+
+		fn(entry.Name, data)
+	}
+
+	return nil
 }

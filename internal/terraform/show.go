@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -112,32 +111,14 @@ const sourcesDir = "tfconfig/"
 // planSources returns digests of the files of all modules in a saved plan, by their names. There are some in each plan: one
 // without them is not understood.
 func planSources(file string) (map[string]string, error) {
-	r, done, err := openPlan(file)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-
 	sources := map[string]string{}
 
-	for _, f := range r.File {
-		if !strings.HasPrefix(f.Name, sourcesDir) {
-			continue
-		}
-
-		data, err := readEntry(f)
-		if err != nil {
-			return nil, err
-		}
-
-		sources[f.Name] = fmt.Sprintf("%x", sha256.Sum256(data))
+	err := readPlanEntries(file, sourcesDir, func(name string, data []byte) { sources[name] = fmt.Sprintf("%x", sha256.Sum256(data)) })
+	if err == nil && len(sources) == 0 {
+		err = errors.New("it has no modules")
 	}
 
-	if len(sources) == 0 {
-		return nil, errors.New("it has no modules")
-	}
-
-	return sources, nil
+	return sources, err
 }
 
 func readEntry(f *zip.File) ([]byte, error) {
