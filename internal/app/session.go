@@ -67,10 +67,13 @@ func newMembership(ctx context.Context) *membership {
 // when it is elected.
 func (i *instance) join(ctx context.Context) error {
 	if i.hasSession {
-		// An error is no failure if the process is stopping.
-		if err := i.openSession(ctx); ctx.Err() != nil {
-			return nil
-		} else if err != nil {
+		err := i.openSession(ctx)
+		// It is no failure if the process is stopping.
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // See above.
+		}
+
+		if err != nil {
 			return err
 		}
 	}

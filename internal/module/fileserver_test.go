@@ -78,6 +78,7 @@ func (s *fileServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	etag, modified := w.Header().Get("ETag"), w.Header().Get("Last-Modified")
 	since, _ := http.ParseTime(r.Header.Get("If-Modified-Since"))
+
 	if at, err := http.ParseTime(modified); etag != "" && r.Header.Get("If-None-Match") == etag || etag == "" && err == nil && !at.After(since) {
 		w.WriteHeader(http.StatusNotModified)
 

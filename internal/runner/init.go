@@ -220,21 +220,8 @@ var subdirectory = regexp.MustCompile(`[^:/]//([^?*\[]+)(?:\?|$)`)
 func (r *Runner) explainModule(err error) error {
 	p := r.Inputs.parameters
 
-	names, keys := r.Inputs.endingWithLine()
-	if !terraform.HasInvalidHeader(err) && !terraform.IsRefused(err) {
-		names = slices.DeleteFunc(names, func(name string) bool {
-			variable, ok := strings.CutPrefix(name, "TF_VAR_")
-
-			return !ok || !terraform.IsInvalid(err, variable)
-		})
-	}
-
-	if len(names) > 0 {
-		return errors.Errorf("%w (spec.forProvider.env %s ends with a line break: remove it from the value)", err, strings.Join(names, ", "))
-	}
-
-	if keys = slices.DeleteFunc(keys, func(key string) bool { return !terraform.IsInvalid(err, key) }); len(keys) > 0 {
-		return errors.Errorf("%w (the value of %s in spec.forProvider.vars ends with a line break: in YAML, write \"value: |-\" for text without one)", err, strings.Join(keys, ", "))
+	if remedy := r.endsWithLine(err); remedy != "" {
+		return errors.Errorf("%w (%s)", err, remedy)
 	}
 
 	if mistaken := module.Mistaken(p); err != nil && mistaken != "" {
@@ -256,6 +243,29 @@ func (r *Runner) explainModule(err error) error {
 
 	return errors.Errorf("%w: only the directory %q is the module. For the files beside it, remove %q from spec.forProvider.module, and set spec.forProvider.entrypoint to %q",
 		err, m[1], "//"+m[1], path.Join(m[1], p.Entrypoint))
+}
+
+// endsWithLine returns the remedy if a value ends with a line break that may be the cause of the error, or "".
+func (r *Runner) endsWithLine(err error) string {
+	names, keys := r.Inputs.endingWithLine()
+	if !terraform.HasInvalidHeader(err) && !terraform.IsRefused(err) {
+		names = slices.DeleteFunc(names, func(name string) bool {
+			variable, ok := strings.CutPrefix(name, "TF_VAR_")
+
+			return !ok || !terraform.IsInvalid(err, variable)
+		})
+	}
+
+	keys = slices.DeleteFunc(keys, func(key string) bool { return !terraform.IsInvalid(err, key) })
+
+	switch {
+	case len(names) > 0:
+		return fmt.Sprintf("spec.forProvider.env %s ends with a line break: remove it from the value", strings.Join(names, ", "))
+	case len(keys) > 0:
+		return fmt.Sprintf("the value of %s in spec.forProvider.vars ends with a line break: in YAML, write \"value: |-\" for text without one", strings.Join(keys, ", "))
+	default:
+		return ""
+	}
 }
 
 // initUsesWorkspace says whether the module in the entrypoint refers to terraform.workspace where init evaluates it.

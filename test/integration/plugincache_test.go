@@ -134,6 +134,7 @@ func testBrokenProvider(t *testing.T, cli, cache string) {
 	cfg := c.createConfig(t, namespacedScope, ns, configSpec{Credentials: []commonv1beta1.ProviderCredentials{secretCredentials(".terraformrc", rc)}})
 
 	var all []workspace.Workspace
+
 	for range 2 {
 		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "plugin.tf")))
 		all = append(all, ws)
