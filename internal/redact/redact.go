@@ -148,7 +148,7 @@ func merged(spans []span) []span {
 
 // Line is Text for a line of a text that is processed line by line. A program may have wrapped
 // the text at white space inside a secret. A part of a secret at the beginning or the end of the
-// line, or that is the whole line, is hidden as well. Text comes last: it would hide the first piece of a long part.
+// line, or that is the whole line, is hidden as well, as one with the secrets that it overlaps.
 func (s *Secrets) Line(line string) string {
 	if s == nil {
 		return line
@@ -161,10 +161,14 @@ func (s *Secrets) Line(line string) string {
 
 	start, end := 0, len(stripped)
 
+	var found []span
+
 	for _, v := range s.values() {
 		if !v.any() {
 			continue
 		}
+
+		found = append(found, v.find(stripped, s.public)...)
 
 		for _, secret := range v.spaced {
 			if len(stripped) >= MinLength && strings.Contains(secret, stripped) {
@@ -181,7 +185,7 @@ func (s *Secrets) Line(line string) string {
 		}
 	}
 
-	return s.Text(replace(line, at, []span{{0, start}, {max(start, end), len(stripped)}}))
+	return replace(line, at, merged(append(found, span{0, start}, span{max(start, end), len(stripped)})))
 }
 
 // overlap returns the length of the longest end of a that is a beginning of b. It takes the time of

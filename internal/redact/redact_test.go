@@ -342,6 +342,7 @@ func TestLine(t *testing.T) {
 		"Inside": {"Words in the middle of a line are not wrapped.", "a battery of tests", "a battery of tests"},
 		"Empty":  {"There may be nothing.", "", ""},
 		"Long":   {"A long part is hidden as one.", "Error: " + long[:100], "Error: (sensitive)"},
+		"Longer": {"Another secret begins with the end of one.", "battery staple-9f8a7b6c5d was refused", "(sensitive) was refused"},
 		"Rest":   {"So is the other end.", long[100:] + " is bad", "(sensitive) is bad"},
 	}
 
@@ -349,7 +350,7 @@ func TestLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			if got := newSecrets(phrase, long).Line(tc.line); got != tc.want {
+			if got := newSecrets(phrase, long, "staple-9f8a7b6c5d").Line(tc.line); got != tc.want {
 				t.Errorf("\n%s\nLine(%q): want %q, got %q", tc.reason, tc.line, tc.want, got)
 			}
 		})

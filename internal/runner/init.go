@@ -55,6 +55,7 @@ func (r *Runner) init(ctx context.Context, o terraform.InitOptions, key string) 
 
 	err := plugincache.Init(ctx, r.pluginCacheRun(), func(env []string) error { return r.tryInit(ctx, env, o) })
 	if err != nil {
+		err = r.forgetChecksums(err)
 		if !o.State {
 			err = r.explainModule(r.explainInit(err))
 		}
@@ -345,21 +346,42 @@ func (r *Runner) discardProviders(broken error) error {
 		return errors.Wrap(err, "cannot remove providers")
 	}
 
+	_, err := r.discardChecksums()
+
+	return err
+}
+
+// forgetChecksums removes the checksums that an earlier init has recorded, of a broken package for example, if this one has failed because
+// of them. Nobody else could do that.
+func (r *Runner) forgetChecksums(err error) error {
+	if !terraform.HasOtherChecksums(err) || r.inStateDir {
+		return err
+	}
+
+	if discarded, _ := r.discardChecksums(); !discarded {
+		return err
+	}
+
+	return errors.Errorf("%w. The module has no %s, so that the next try accepts the package", err, terraform.LockFile)
+}
+
+// discardChecksums removes the checksums of providers that init has recorded. It returns false if they are of the module.
+func (r *Runner) discardChecksums() (bool, error) {
 	rel, err := r.Dir.ResolveEntrypoint(r.Inputs.parameters.Entrypoint)
 	if err != nil {
-		return err
+		return false, err
 	}
 
 	name := path.Join(rel, terraform.LockFile)
 	if _, given := r.Inputs.all()[name]; given || slices.Contains(r.Dir.TreeFiles(), name) {
-		return nil
+		return false, nil
 	}
 
 	if err := os.Remove(filepath.Join(r.Dir.Path(), name)); err != nil && !os.IsNotExist(err) {
-		return errors.Wrap(err, "cannot remove checksums of providers")
+		return false, errors.Wrap(err, "cannot remove checksums of providers")
 	}
 
-	return nil
+	return true, nil
 }
 
 // restoreInit copies the result of an init with this key from another directory, and says whether there is one.

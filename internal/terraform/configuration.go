@@ -219,9 +219,10 @@ func IsEmptyFile(src []byte, name string) bool {
 		return false
 	}
 
-	attributes, diags := f.Body.JustAttributes() // Blocks are errors or, in JSON, attributes.
+	// Whatever is in it is an error. In JSON, "//" is a comment.
+	_, diags := f.Body.Content(&hcl.BodySchema{})
 
-	return len(attributes) == 0 && !diags.HasErrors()
+	return !diags.HasErrors()
 }
 
 // InitUsesVariables reports whether init depends on variables because of a file of a module: in the source or

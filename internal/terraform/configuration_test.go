@@ -88,7 +88,7 @@ func TestIsEmptyFile(t *testing.T) {
 	}
 
 	for src, want := range map[string]bool{
-		"{}": true, `{"//": "x"}`: true, "[]": false,
+		"{}": true, "[]": true, "[{}]": true, `[{"//": "x"}]`: true, `{"//": "x"}`: true,
 		`{"terraform": {}}`: false, `[{"locals": {}}]`: false, "{": false, "": false, `{"x": 1}`: false,
 	} {
 		if got := IsEmptyFile([]byte(src), "main.tf.json"); got != want {

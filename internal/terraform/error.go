@@ -206,6 +206,13 @@ func HasBrokenProvider(err error) bool {
 	})
 }
 
+// HasOtherChecksums reports whether an init has found another package of a provider than the dependency lock file has checksums of.
+func HasOtherChecksums(err error) bool {
+	return anyError(err, func(e *Error, d Diagnostic) bool {
+		return e.Op == opInit && d.says("checksums previously recorded in the dependency lock file")
+	})
+}
+
 // MayNeedVariables reports whether a run of OpenTofu that evaluates only a part of the module may have failed because
 // variables had no values or their defaults: in the sources of modules and for_each of providers, for example. All such
 // errors have a place in the module.

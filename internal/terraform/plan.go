@@ -191,7 +191,8 @@ func readPlanFile(path string) *State {
 	states := map[string]*State{}
 
 	// One that is too long is no JSON.
-	err := readPlanEntries(path, entryRefreshed, func(name string, data []byte) { states[name], _ = ParseState(data) })
+	err := readPlanEntries(path, func(name string) bool { return name == entryRead || name == entryRefreshed },
+		func(name string, data []byte) { states[name], _ = ParseState(data) })
 
 	read, refreshed := states[entryRead], states[entryRefreshed]
 	if err != nil || read == nil || refreshed == nil {
@@ -204,9 +205,9 @@ func readPlanFile(path string) *State {
 	return read
 }
 
-// readPlanEntries calls fn for each entry of a saved plan whose name has the prefix, one after the other: they may be large. A program that
+// readPlanEntries calls fn for each entry of a saved plan that is wanted, one after the other: they may be large. A program that
 // the module runs during the plan can replace the file.
-func readPlanEntries(path, prefix string, fn func(name string, data []byte)) error {
+func readPlanEntries(path string, wants func(name string) bool, fn func(name string, data []byte)) error {
 	f, err := regular.Open(path)
 	if err != nil {
 		return err
@@ -224,7 +225,7 @@ func readPlanEntries(path, prefix string, fn func(name string, data []byte)) err
 	}
 
 	for _, entry := range r.File {
-		if !strings.HasPrefix(entry.Name, prefix) {
+		if !wants(entry.Name) {
 			continue
 		}
 

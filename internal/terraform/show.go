@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -113,7 +114,8 @@ const sourcesDir = "tfconfig/"
 func planSources(file string) (map[string]string, error) {
 	sources := map[string]string{}
 
-	err := readPlanEntries(file, sourcesDir, func(name string, data []byte) { sources[name] = fmt.Sprintf("%x", sha256.Sum256(data)) })
+	err := readPlanEntries(file, func(name string) bool { return strings.HasPrefix(name, sourcesDir) },
+		func(name string, data []byte) { sources[name] = fmt.Sprintf("%x", sha256.Sum256(data)) })
 	if err == nil && len(sources) == 0 {
 		err = errors.New("it has no modules")
 	}

@@ -177,13 +177,13 @@ func TestPushState(t *testing.T) {
 
 		expect("a newer one", "17")
 
-		if err := push("5", lineage); !IsNewerState(err) {
+		if err := push("5", lineage); !IsNewerState(err) || IsUnrelatedState(err) {
 			t.Errorf("want an older one to be refused, got %v", err)
 		}
 
 		expect("an older one", "17")
 
-		if err := push("99", foreign); !IsNewerState(err) {
+		if err := push("99", foreign); !IsNewerState(err) || !IsUnrelatedState(err) {
 			t.Errorf("want another one to be refused, got %v", err)
 		}
 

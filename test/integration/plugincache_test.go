@@ -128,7 +128,7 @@ func testBrokenProvider(t *testing.T, cli, cache string) {
 
 	write([]byte("<html>Sign in</html>\n"))
 
-	startInstance(t, c, withShard(shard), withCLI(shared.clis[cli]), withEnv("TF_PLUGIN_CACHE_DIR", cache))
+	i := startInstance(t, c, withShard(shard), withCLI(shared.clis[cli]), withEnv("TF_PLUGIN_CACHE_DIR", cache))
 
 	rc := c.secretKey(t, ns, fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror))
 	cfg := c.createConfig(t, namespacedScope, ns, configSpec{Credentials: []commonv1beta1.ProviderCredentials{secretCredentials(".terraformrc", rc)}})
@@ -171,6 +171,21 @@ func testBrokenProvider(t *testing.T, cli, cache string) {
 		c.request(t, ws)
 		expectReady(t, c, ws)
 	}
+
+	if cache != "" {
+		return
+	}
+
+	// The mirror replaces the files of the version. A lock file of the module would refuse them.
+	write(append(program, 0))
+
+	if err := os.RemoveAll(filepath.Join(i.workdir(string(all[0].GetUID())), ".terraform", "providers")); err != nil {
+		t.Fatal(err)
+	}
+
+	c.request(t, all[0])
+	expectEvent(t, c, all[0], "CannotConnectToProvider", "The module has no .terraform.lock.hcl, so that the next try accepts the package")
+	expectReady(t, c, all[0])
 }
 
 // zippedProgram returns an archive with a program.

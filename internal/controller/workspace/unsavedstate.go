@@ -302,7 +302,7 @@ func (u *unsavedState) retrySaveState(ctx context.Context, ws workspace.Workspac
 	_ = wait.PollUntilContextCancel(ctx, saveInterval, true, func(ctx context.Context) (bool, error) {
 		saveErr := u.saveState(ctx, ws)
 
-		return saveErr == nil || terraform.IsStateRefused(saveErr), nil
+		return saveErr == nil || terraform.IsStateRefused(saveErr) || terraform.IsUnrelatedState(saveErr), nil
 	})
 
 	return err

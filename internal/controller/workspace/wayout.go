@@ -63,7 +63,7 @@ func (e brokenModuleError) Unwrap() error { return e.error }
 // another backend, the module is broken, or it does not let a resource be destroyed, or would have more of them destroyed.
 func orLeaveBehind(ws workspace.Workspace, err error) error {
 	broken := terraform.IsOfDeletion(err) && mayBeBroken(err)
-	if !broken && !kerrors.IsNotFound(err) && !terraform.CannotLoadState(err) && !terraform.IsBackendChange(err) && !terraform.IsPrevented(err) &&
+	if !broken && !kerrors.IsNotFound(err) && !terraform.CannotLoadState(err) && !terraform.IsBackendChange(err) && !terraform.IsUnrelatedState(err) && !terraform.IsPrevented(err) &&
 		!errors.Is(err, runner.ErrWouldImport) && !errors.As(err, &brokenModuleError{}) {
 		return err
 	}
