@@ -226,3 +226,52 @@ func makeOld(t *testing.T, c *cluster, l *coordinationv1.Lease) {
 
 	c.patch(t, l, map[string]any{"metadata": map[string]any{"annotations": map[string]any{lockInfo: string(text)}}})
 }
+
+// TestKilledAtPoll kills an instance in an apply that a poll has begun: the module reads another version. The Workspace is Ready
+// with its specification, and the next poll is far away. The next instance removes the lock and applies at once nevertheless.
+func TestKilledAtPoll(t *testing.T) {
+	t.Parallel()
+
+	const (
+		suffix = "polled"
+		module = `
+variable "dir" { type = string }
+
+resource "terraform_data" "gated" {
+  input            = var.dir
+  triggers_replace = file("${var.dir}/version")
+
+  provisioner "local-exec" {
+    command = "echo created >>'${self.input}/done'; until [ -e '${self.input}/gate' ] || [ ! -d '${self.input}' ]; do sleep 0.1; done"
+  }
+}
+`
+	)
+
+	c := shared.sharded.started(t)
+	ns, shard, e := c.namespace(t), unique("shard"), newEvidence(t)
+	a := startInstance(t, c, withShard(shard), withShortLease(), withPoll(pollOften))
+
+	e.write(t, "version", "1")
+	e.write(t, "gate", "")
+
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(module), withVar("dir", string(e)))
+	expectReady(t, c, ws)
+	expectDone(t, e, "created")
+
+	if err := os.Remove(filepath.Join(string(e), "gate")); err != nil {
+		t.Fatal(err)
+	}
+
+	e.write(t, "version", "2")
+	expectDone(t, e, "created", "created")
+	a.kill(t)
+
+	startInstance(t, c, withShard(shard), withShortLease(), withRoot(a.root))
+	e.write(t, "gate", "")
+	expectEvent(t, c, ws, "RemovedOrphanLock")
+	expectDone(t, e, "created", "created", "created")
+	expectReady(t, c, ws)
+	expectUnlocked(t, c, ws, ns, suffix)
+}

@@ -8,7 +8,10 @@ import (
 	"context"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -129,6 +132,20 @@ func (a *applier) announce(ctx context.Context, ws workspace.Workspace) error {
 	return err
 }
 
+// announceUpdate records the plan of an apply that no change of the specification has caused, or that was approved. If this process
+// died in the apply, the Workspace would seem to be settled: the next one would repeat the apply, and remove its lock, only when
+// the next poll is due. What waits for approval would be shown during the apply, too.
+func (a *applier) announceUpdate(ctx context.Context, ws workspace.Workspace) error {
+	ready, synced := ws.GetCondition(xpv2.TypeReady), ws.GetCondition(xpv2.TypeSynced)
+	settled := ready.Status == corev1.ConditionTrue && ready.ObservedGeneration == ws.GetGeneration() && synced.Status == corev1.ConditionTrue
+
+	if !settled && ws.GetCondition(workspace.TypeAwaitingApproval).Reason != reasonApproved {
+		return nil
+	}
+
+	return errors.Wrap(a.kube.Status().Update(ctx, ws), "cannot record that the update begins")
+}
+
 // checkNoState returns an error if another process has made a state since the plan.
 func (a *applier) checkNoState(ctx context.Context) error {
 	s, err := a.state.State(ctx)
@@ -236,6 +253,10 @@ func (a *applier) apply(ctx context.Context, ws workspace.Workspace) (schedule.O
 	a.records.Applying(ws, a.secrets)
 
 	if err := a.begin(ws, a.plan); err != nil {
+		return schedule.Observation{}, refusedError{err}
+	}
+
+	if err := a.announceUpdate(ctx, ws); err != nil {
 		return schedule.Observation{}, refusedError{err}
 	}
 
