@@ -5,9 +5,11 @@
 package terraform
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -141,7 +143,7 @@ func ParseFile(src []byte, name string) (f *hcl.File, ok bool) {
 
 	if strings.HasSuffix(name, ".json") {
 		// It refuses text that is nested too deeply.
-		if !json.Valid(src) {
+		if !json.Valid(src) || jsonExceedsLimits(src) {
 			return nil, false
 		}
 
@@ -278,6 +280,22 @@ func refersTo(attributes hcl.Attributes, roots []string) bool {
 	}
 
 	return false
+}
+
+// jsonExceedsLimits says whether a string of a JSON text exceeds the limits. Each is a template where it is an expression, and so
+// is the name of each attribute.
+func jsonExceedsLimits(src []byte) bool {
+	for d := json.NewDecoder(bytes.NewReader(src)); ; {
+		t, err := d.Token()
+		if err != nil {
+			return !errors.Is(err, io.EOF)
+		}
+
+		text, _ := t.(string)
+		if tokens, _ := hclsyntax.LexTemplate([]byte(text), "", hcl.InitialPos); exceedsLimits(tokens) {
+			return true
+		}
+	}
 }
 
 func exceedsLimits(tokens hclsyntax.Tokens) bool {

@@ -76,4 +76,17 @@ func TestNesting(t *testing.T) {
 	if _, ok := ParseFile([]byte(many("[")+many("]")), "a.tf.json"); ok {
 		t.Error("JSON may be nested without limit")
 	}
+
+	// It need not be in brackets: each string is a template, which init may evaluate.
+	for _, text := range []string{"${" + strings.Repeat("(", 1<<20), many("${a["), strings.Repeat(`\n`, 60_000)} {
+		for _, src := range []string{`{"terraform": {"a": "` + text + `"}}`, `{"terraform": {"a": {"` + text + `": 1}}}`, `{"module": {"m": {"source": ["` + text + `"]}}}`} {
+			if !InitUsesVariables([]byte(src), "a.tf.json") {
+				t.Errorf("templates may be nested without limit: %.60s", src)
+			}
+		}
+	}
+
+	if InitUsesVariables([]byte(`{"locals": {"a": ["`+few(`$${(`)+`", "`+few("a\\n")+`", {"//": "`+few("${(1)}")+`"}]}}`), "a.tf.json") {
+		t.Error("what people write in JSON is refused")
+	}
 }
