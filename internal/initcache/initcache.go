@@ -203,7 +203,8 @@ func copyLink(path, to string, check func(path, target string) error) error {
 	return os.Symlink(target, to)
 }
 
-// copyFile copies a file to a path that does not exist. No other user may read it: it may have secrets.
+// copyFile copies a file, with its mode, to a path that does not exist: a module may read the modes of its files, for example to
+// pack them into an archive. Other users cannot read it, because no directory is theirs to read.
 func copyFile(path, to string) error {
 	src, err := regular.Open(path)
 	if err != nil {
@@ -216,12 +217,12 @@ func copyFile(path, to string) error {
 		return err
 	}
 
-	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()&0o100|0o600) //nolint:gosec // See above.
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // See above.
 	if err != nil {
 		return err
 	}
 
 	_, err = io.Copy(dst, src)
 
-	return errors.Join(err, dst.Close())
+	return errors.Join(err, dst.Chmod(info.Mode().Perm()), dst.Close())
 }

@@ -265,8 +265,7 @@ func TestStart(t *testing.T) {
 	expectEntries(t, c, "entries after a start", "new")
 }
 
-// TestLinks ensures that programs are not copied, that no other user can read secrets,
-// and that a change in one directory does not reach another.
+// TestLinks ensures that programs are not copied, and that a change in one directory does not reach another.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 
@@ -291,10 +290,6 @@ func TestLinks(t *testing.T) {
 
 		if got, want := os.SameFile(a, b), strings.Contains(name, "/providers/"); got != want {
 			t.Errorf("%q is the same file: want %t, got %t", name, want, got)
-		}
-
-		if !os.SameFile(a, b) && b.Mode().Perm() != 0o600 {
-			t.Errorf("mode of %q: want 0600, got %o", name, b.Mode().Perm())
 		}
 	}
 }
@@ -321,32 +316,52 @@ func TestOtherDevice(t *testing.T) {
 		t.Errorf("files: -want, +got:\n%s", diff)
 	}
 
-	if info, err := os.Stat(filepath.Join(dir, program)); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("mode of a program: want 0700, got %v and error %v", info, err)
+	if info, err := os.Stat(filepath.Join(dir, program)); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("mode of a program: want 0755, got %v and error %v", info, err)
 	}
 }
 
-// TestModes ensures that no other user can read an entry, regardless of the modes that
-// the CLI sets.
+// TestModes ensures that files have the modes that init has made, because a module may read them, and that no other user can read
+// an entry nevertheless.
 func TestModes(t *testing.T) {
 	t.Parallel()
 
 	c := newCache(t)
-	store(t, c, "key", initialized())
+	src, dir := t.TempDir(), t.TempDir()
+	modes := map[string]fs.FileMode{"a": 0o644, "b": 0o755, "c": 0o600, "d": 0o464}
+	module := filepath.Join(dataDir, "modules", "m")
 
-	for _, name := range []string{".", dataDir, filepath.Join(dataDir, "modules", "a"), lockName, filepath.Join(dataDir, "terraform.tfstate")} {
-		info, err := os.Stat(filepath.Join(c.entries.Path("key"), name))
+	for name, mode := range modes {
+		path := filepath.Join(module, name)
+		filesystem.Write(t, src, map[string]string{path: "1"})
+
+		if err := os.Chmod(filepath.Join(src, path), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := c.Store("key", src, src); err != nil || !c.Restore("key", dir) {
+		t.Fatalf("cannot store and restore: %v", err)
+	}
+
+	expect := func(path string, want fs.FileMode) {
+		t.Helper()
+
+		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		want := fs.FileMode(0o600)
-		if info.IsDir() {
-			want = 0o700
-		}
-
 		if got := info.Mode().Perm(); got != want {
-			t.Errorf("mode of %q: want %o, got %o", name, want, got)
+			t.Errorf("mode of %q: want %o, got %o", path, want, got)
 		}
+	}
+
+	for name, want := range modes {
+		expect(filepath.Join(dir, module, name), want)
+	}
+
+	for _, name := range []string{".", dataDir, module} {
+		expect(filepath.Join(c.entries.Path("key"), name), 0o700)
 	}
 }

@@ -6,6 +6,7 @@ package module
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,7 +106,7 @@ func (s *store) Get(key, sub, dst string) (bool, error) {
 			return nil //nolint:nilerr // It is not an error of the tree.
 		}
 
-		return os.CopyFS(dst, os.DirFS(found))
+		return copyTree(found, dst)
 	})
 
 	switch {
@@ -126,7 +127,32 @@ func (s *store) Get(key, sub, dst string) (bool, error) {
 // Put copies a tree into the store.
 func (s *store) Put(key, tree string) {
 	_ = s.trees.Add(key, func(dir string) error {
-		return os.CopyFS(filepath.Join(dir, treeDir), os.DirFS(tree))
+		return copyTree(tree, filepath.Join(dir, treeDir))
+	})
+}
+
+// copyTree copies a module, with the modes of its files: the module may read them, for example to pack a file into an archive.
+func copyTree(src, dst string) error {
+	if err := os.CopyFS(dst, os.DirFS(src)); err != nil {
+		return err
+	}
+
+	return filepath.WalkDir(src, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+
+		rel, err := filepath.Rel(src, path)
+		if err != nil {
+			return err
+		}
+
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+
+		return os.Chmod(filepath.Join(dst, rel), info.Mode().Perm())
 	})
 }
 

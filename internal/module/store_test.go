@@ -7,7 +7,9 @@ package module
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -392,6 +394,39 @@ func TestChecksumFile(t *testing.T) {
 
 	p.ensure(t)
 	s.expectDownloads(t, "of the checksum only", 1)
+}
+
+// TestStoreModes has files of all modes that archives have. Each place gets them, whether it has downloaded the module or not.
+func TestStoreModes(t *testing.T) {
+	t.Parallel()
+
+	src, dst := t.TempDir(), filepath.Join(t.TempDir(), "tree")
+	modes := map[string]fs.FileMode{"flux": 0o600, "program": 0o700, "git-archive": 0o664, "all": 0o755}
+
+	for name, mode := range modes {
+		path := filepath.Join(src, name)
+		if err := errors.Join(os.WriteFile(path, []byte("1"), 0o600), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	s := newStore(t.TempDir())
+	s.Put("key", src)
+
+	if ok, err := s.Get("key", "", dst); !ok || err != nil {
+		t.Fatalf("Get(...): want a tree, got %t and error %v", ok, err)
+	}
+
+	for name, want := range modes {
+		info, err := os.Stat(filepath.Join(dst, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("mode of %q: want %o, got %o", name, want, got)
+		}
+	}
 }
 
 // TestSharedArtifact ensures that an artifact with the right digest is downloaded once.
