@@ -134,16 +134,7 @@ func TestApproval(t *testing.T) {
 			expectReason(t, c, ws, awaitingApproval, "Approved")
 			expectEvent(t, c, ws, "ApprovedPlan", id)
 			expectDone(t, e, "created", "destroyed", "created")
-			eventually(t, func() error {
-				c.get(t, ws)
-
-				// It is Ready for the generation before during the apply.
-				if got := ws.GetCondition(xpv2.TypeReady).ObservedGeneration; got != ws.GetGeneration() {
-					return errors.Errorf("want Ready of generation %d, got %d", ws.GetGeneration(), got)
-				}
-
-				return isReady(ws)
-			})
+			expectReadyNow(t, c, ws)
 			expectChangedOnce(t, c, stateSecret(ws, ns, suffix), before)
 
 			// An approval that stays approves nothing else: not even the same deletion once more.

@@ -33,6 +33,21 @@ func expectReady(t *testing.T, c *cluster, ws workspace.Workspace) {
 	})
 }
 
+// expectReadyNow waits until a Workspace is ready with its current specification. One whose change was approved stays ready for
+// the specification before until the apply has ended.
+func expectReadyNow(t *testing.T, c *cluster, ws workspace.Workspace) {
+	t.Helper()
+	eventually(t, func() error {
+		c.get(t, ws)
+
+		if got := ws.GetCondition(xpv2.TypeReady).ObservedGeneration; got != ws.GetGeneration() {
+			return errors.Errorf("want Ready of generation %d, got %d", ws.GetGeneration(), got)
+		}
+
+		return isReady(ws)
+	})
+}
+
 func isReady(ws workspace.Workspace) error {
 	synced, ready := ws.GetCondition(xpv2.TypeSynced), ws.GetCondition(xpv2.TypeReady)
 	if synced.Status != corev1.ConditionTrue || ready.Status != corev1.ConditionTrue {

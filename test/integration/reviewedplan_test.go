@@ -140,7 +140,7 @@ resource "terraform_data" "password" {
 
 			c.annotate(t, ws, approvePlan, second)
 			expectReason(t, c, ws, awaitingApproval, "Approved")
-			expectReady(t, c, ws)
+			expectReadyNow(t, c, ws)
 			expectChangedOnce(t, c, stateSecret(ws, ns, suffix), before)
 
 			c.remove(t, ws)

@@ -53,6 +53,7 @@ func TestUnwrittenStatus(t *testing.T) {
 
 	e.write(t, "world", "new")
 	expectRuns(t, i, ws, "init", "plan", "apply", "plan", "apply")
+	<-refused // the write before the apply
 	<-refused
 
 	if err := os.Remove(filepath.Join(string(e), "world")); err != nil {

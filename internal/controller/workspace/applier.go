@@ -132,18 +132,16 @@ func (a *applier) announce(ctx context.Context, ws workspace.Workspace) error {
 	return err
 }
 
-// announceUpdate records the plan of an apply that no change of the specification has caused, or that was approved. If this process
-// died in the apply, the Workspace would seem to be settled: the next one would repeat the apply, and remove its lock, only when
-// the next poll is due. What waits for approval would be shown during the apply, too.
-func (a *applier) announceUpdate(ctx context.Context, ws workspace.Workspace) error {
-	ready, synced := ws.GetCondition(xpv2.TypeReady), ws.GetCondition(xpv2.TypeSynced)
+// announceUpdate shows an apply that was approved, and one that no change of the specification has caused. If this process died
+// in the latter, the Workspace would seem to be settled: the next process would remove the lock, and repeat the apply, only at
+// the next poll. Nothing depends on this write otherwise, so that a refused one prevents no correction.
+func (a *applier) announceUpdate(ctx context.Context, ws workspace.Workspace) {
+	ready, synced, plan := ws.GetCondition(xpv2.TypeReady), ws.GetCondition(xpv2.TypeSynced), ws.GetObservation().Plan
 	settled := ready.Status == corev1.ConditionTrue && ready.ObservedGeneration == ws.GetGeneration() && synced.Status == corev1.ConditionTrue
 
-	if !settled && ws.GetCondition(workspace.TypeAwaitingApproval).Reason != reasonApproved {
-		return nil
+	if settled || plan != nil && plan.ID != "" {
+		_ = a.kube.Status().Update(ctx, ws)
 	}
-
-	return errors.Wrap(a.kube.Status().Update(ctx, ws), "cannot record that the update begins")
 }
 
 // checkNoState returns an error if another process has made a state since the plan.
@@ -256,9 +254,7 @@ func (a *applier) apply(ctx context.Context, ws workspace.Workspace) (schedule.O
 		return schedule.Observation{}, refusedError{err}
 	}
 
-	if err := a.announceUpdate(ctx, ws); err != nil {
-		return schedule.Observation{}, refusedError{err}
-	}
+	a.announceUpdate(ctx, ws)
 
 	again := func(p *terraform.Plan) error {
 		if err := a.guard.lostState(ws, p.Prior); err != nil {
