@@ -80,7 +80,7 @@ type Request struct {
 	// CLI is to run the module.
 	CLI *terraform.CLI
 
-	// Env is the environment of the fetch, as KEY=VALUE. The environment of this process is not
+	// Env is the environment of the fetch, as KEY=VALUE: that of the provider. The environment of this process is not
 	// added.
 	Env []string
 

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -63,17 +62,7 @@ func newStore(dir string) *store {
 // That is no proof of access. If the address has the ID of a commit, the repository is not asked, and may
 // refuse the same credentials by now.
 func storeKey(r Request, res fetch.Result) string {
-	parts := []string{res.Source, res.Revision, string(r.GitCredentials)}
-
-	for _, kv := range r.Env {
-		// A fetch does not use the variables of the CLI, which contain paths and inputs that differ
-		// between Workspaces.
-		if !strings.HasPrefix(kv, "TF_") {
-			parts = append(parts, kv)
-		}
-	}
-
-	return workdir.Digest(nil, parts...)
+	return workdir.Digest(nil, append([]string{res.Source, res.Revision, string(r.GitCredentials)}, r.Env...)...)
 }
 
 // Lock waits until it gets the lock of the key, or the context ends. The number of

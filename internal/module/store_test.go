@@ -200,7 +200,6 @@ func TestSharedNever(t *testing.T) {
 		{reason: "The first one.", credentials: credentials, clones: 1},
 		{reason: "A stranger has no credentials.", fails: true},
 		{reason: "The environment may have credentials, too.", credentials: credentials, env: "GIT_SSH_COMMAND=other", clones: 1},
-		{reason: "Variables of the CLI are not used by a fetch.", credentials: credentials, env: "TF_VAR_x=y"},
 		{reason: "The first one with credentials in the address.", login: "user:secret@", clones: 1},
 		{reason: "Another directory with the same credentials.", login: "user:secret@", directory: "//a"},
 		{reason: "Other credentials in the address.", login: "user:wrong@", fails: true},

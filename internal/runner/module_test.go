@@ -351,3 +351,16 @@ func TestIsModuleEmpty(t *testing.T) {
 		})
 	}
 }
+
+// TestFetchEnvironment has a proxy in the environment of the Workspace, which leads to its cloud. It is for the runs.
+func TestFetchEnvironment(t *testing.T) {
+	t.Parallel()
+
+	dir := t.TempDir()
+	filesystem.Write(t, dir, filesystem.Files{"main.tf": "fetched"})
+
+	r := newPlace(t).stubbed(t, firstUID, remote(dir), environment("HTTPS_PROXY", "http://proxy.example.org"))
+	if err := r.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

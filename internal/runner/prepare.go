@@ -29,11 +29,12 @@ func (r *Runner) fetch(ctx context.Context) error {
 	}
 
 	source, err := r.Fetcher.Ensure(ctx, module.Request{
-		Parameters:     r.Inputs.parameters,
-		Namespace:      r.Namespace,
-		Dir:            r.Dir,
-		CLI:            r.CLI,
-		Env:            r.env(r.Dir.Path()),
+		Parameters: r.Inputs.parameters,
+		Namespace:  r.Namespace,
+		Dir:        r.Dir,
+		CLI:        r.CLI,
+		// Not that of the Workspace: with its credentials of a cloud, the right of the pod to read the modules would be lost.
+		Env:            r.Environ,
 		GitCredentials: r.Inputs.gitCredentials(),
 		Redact:         r.Inputs.secrets.Text,
 		Deleted:        r.Deleted,
