@@ -46,7 +46,8 @@ type RunRecord struct {
 	// instance could not record the new one.
 	Replaced *metav1.Time `json:"replaced,omitempty"`
 
-	// Used is the unsaved state of the run, if later runs have used it in place of the one in the backend.
+	// Used is the unsaved state of the run, if the status may have it: it was written there, or later runs have used it in place
+	// of the one in the backend.
 	Used *commonv1beta1.StateSummary `json:"used,omitempty"`
 
 	// Dir is where the CLI runs, relative to the directory of the Workspace, and writes a state that it

@@ -68,14 +68,12 @@ func (a *applier) Create(ctx context.Context, ws workspace.Workspace) (managed.E
 		return managed.ExternalCreation{}, a.failed(ws, err)
 	}
 
-	o, err := a.apply(ctx, ws)
+	o, err := a.apply(ctx, ws, reasonCreated)
 	if err != nil {
 		a.withdrawCreation(ctx, ws, before, err)
 
 		return managed.ExternalCreation{}, a.failed(ws, err)
 	}
-
-	a.recorder.Event(ws, event.Normal(reasonCreated, a.applied()))
 
 	details, err := a.reportApplied(ctx, ws, o)
 
@@ -140,6 +138,8 @@ func (a *applier) announceUpdate(ctx context.Context, ws workspace.Workspace) {
 	settled := ready.Status == corev1.ConditionTrue && ready.ObservedGeneration == ws.GetGeneration() && synced.Status == corev1.ConditionTrue
 
 	if settled || plan != nil && plan.ID != "" {
+		applying(ws, plan)
+
 		_ = a.kube.Status().Update(ctx, ws)
 	}
 }
@@ -194,7 +194,7 @@ func (a *applier) Update(ctx context.Context, ws workspace.Workspace) (managed.E
 		a.recorder.Event(ws, event.Normal(reasonDrifted, "Correcting what was changed outside of Terraform: "+describe(summarize(a.plan))))
 	}
 
-	o, err := a.apply(ctx, ws)
+	o, err := a.apply(ctx, ws, reasonUpdated)
 	if err != nil {
 		switch {
 		case errors.As(err, &refusedError{}):
@@ -206,8 +206,6 @@ func (a *applier) Update(ctx context.Context, ws workspace.Workspace) (managed.E
 
 		return managed.ExternalUpdate{}, a.failed(ws, err)
 	}
-
-	a.recorder.Event(ws, event.Normal(reasonUpdated, a.applied()))
 
 	if drift {
 		a.Metrics.Drifted(driftCorrected)
@@ -246,8 +244,8 @@ type refusedError struct{ error }
 
 func (e refusedError) Unwrap() error { return e.error }
 
-// apply applies the plan and returns the observation of the result.
-func (a *applier) apply(ctx context.Context, ws workspace.Workspace) (schedule.Observation, error) {
+// apply applies the plan, records an Event with the supplied reason and returns the observation of the result.
+func (a *applier) apply(ctx context.Context, ws workspace.Workspace, reason event.Reason) (schedule.Observation, error) {
 	a.records.Applying(ws, a.secrets)
 
 	if err := a.begin(ws, a.plan); err != nil {
@@ -283,6 +281,8 @@ func (a *applier) apply(ctx context.Context, ws workspace.Workspace) (schedule.O
 		return err
 	})
 	if err != nil {
+		a.unsaved.remember(ctx, ws, err)
+
 		err = a.unsaved.retrySaveState(ctx, ws, err)
 		a.left = a.reportFailed(ctx, ws, a.state, a.plan.Prior, err)
 
@@ -292,6 +292,9 @@ func (a *applier) apply(ctx context.Context, ws workspace.Workspace) (schedule.O
 
 		return schedule.Observation{}, err
 	}
+
+	// Nothing else tells what was done if one of the next requests fails.
+	a.recorder.Event(ws, event.Normal(reason, a.applied()))
 
 	if err := a.unsaved.saveUsedState(ctx, ws); err != nil {
 		return schedule.Observation{}, err

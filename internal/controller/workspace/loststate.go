@@ -5,6 +5,8 @@
 package workspace
 
 import (
+	"fmt"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
@@ -40,8 +42,12 @@ func (g *stateGuard) lostState(ws workspace.Workspace, found *terraform.State) e
 		where = " The module has no backend now, or a local one. If it had another one before, restore that, and the state is there. Otherwise its state was on the disk of the instance that served the Workspace before, in the workspace_dir of the backend, or below the spec.forProvider.entrypoint of that time."
 	}
 
+	if hosts := g.Locks.Predecessors(ws).Hosts; !place.OnDisk && len(hosts) > 0 && hosts[0] != g.Locks.Host {
+		where = fmt.Sprintf(" If the last run could not save it, it is on the disk of %s: let that instance serve the Workspace again.", hosts[0])
+	}
+
 	if place.HTTP && found.Lineage == "" {
-		where = " The server has answered that there is none. Some answer so to credentials that may not read it: check them first."
+		where += " The server has answered that there is none. Some answer so to credentials that may not read it: check them first."
 	}
 
 	reason, loss := workspace.Lost(ws, f)

@@ -198,6 +198,10 @@ func (u *unsavedState) recordUse(s *terraform.State) error {
 		return nil
 	}
 
+	return u.writeUse(s)
+}
+
+func (u *unsavedState) writeUse(s *terraform.State) error {
 	record, err := u.runs.RunRecord()
 	if err != nil {
 		return err
@@ -277,6 +281,28 @@ func isLater(s, than commonv1beta1.StateSummary) bool {
 	}
 
 	return s.Lineage != ""
+}
+
+// remember writes the state that an apply which failed with err could not save to the status. An instance with another disk would
+// create everything in it again: so it finds that the state is lost. The record of the run gets it first, or this instance would
+// take the state in the status for that of another one.
+func (u *unsavedState) remember(ctx context.Context, ws workspace.Workspace, err error) {
+	path, pathErr := u.cli.UnsavedState()
+	if !terraform.IsStateUnsaved(err) || pathErr != nil || path == "" {
+		return
+	}
+
+	s := readUnsaved(path)
+	if s == nil || u.writeUse(s) != nil {
+		return
+	}
+
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), minSaveTimeout)
+	defer cancel()
+
+	u.showLeft(ws, s)
+
+	_ = u.kube.Status().Update(ctx, ws) // The managed reconciler writes it, too, unless this process dies.
 }
 
 // retrySaveState keeps trying to save a state that the run that failed with err could not save, unless the

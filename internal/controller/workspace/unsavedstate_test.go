@@ -27,6 +27,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // TestSaveState ensures that a state that a run could not save never replaces what another instance
@@ -139,6 +140,52 @@ func TestOwnSavedState(t *testing.T) {
 		if got := r.ws.GetOwnership().Lineage; got != want {
 			t.Errorf("lineage %q: want the Workspace to own %q, got %q", lineage, want, got)
 		}
+	}
+}
+
+// TestRemember ensures that the status has the state that only this disk has. Another instance finds that it is lost, and this one that
+// it is the own state.
+func TestRemember(t *testing.T) {
+	t.Parallel()
+
+	prior := ownState()
+	r := newAttempt(t, with(owner))
+	r.observed(t, changes(), prior)
+	r.runner.unsaved = filepath.Join(t.TempDir(), "errored.tfstate")
+	r.runner.applyErr = &terraform.Error{ExitCode: 1, Diagnostics: []terraform.Diagnostic{{Summary: "Failed to save state"}}}
+	r.runner.pushErr = tooLarge("state push")
+	r.Runs.Stop = t.Context()
+
+	text := fmt.Sprintf(`{"version": 4, "lineage": %q, "serial": %d, "resources": [{"mode": "managed", "type": "a", "name": "b", "instances": [{}]}]}`, ownLineage, prior.Serial+2)
+	if err := os.WriteFile(r.runner.unsaved, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := r.Update(t.Context(), r.ws); err == nil {
+		t.Error("Update(...): want an error, got none")
+	}
+
+	want := commonv1beta1.StateSummary{Lineage: ownLineage, Serial: int64(prior.Serial) + 2, Resources: 1} //nolint:gosec // It is small.
+	if got := workspace.Remembered(r.ws); got != want {
+		t.Errorf("state in the status: want %+v, got %+v", want, got)
+	}
+
+	written := &clusterv1beta1.Workspace{}
+	if err := r.kube.Get(t.Context(), client.ObjectKeyFromObject(r.ws), written); err != nil {
+		t.Fatal(err)
+	}
+
+	if got := workspace.Remembered(written); got != want {
+		t.Errorf("state in the status before the managed reconciler writes it: want %+v, got %+v", want, got)
+	}
+
+	if superseded, err := r.applier.unsaved.superseded(t.Context(), r.ws); superseded || err != nil {
+		t.Errorf("superseded(...): want the state to be the latest one, got %t and error %v", superseded, err)
+	}
+
+	r.Locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{"pod-2"}} }
+	if err := r.planner.guard.lostState(r.ws, &prior); err == nil || !strings.Contains(err.Error(), "is an old copy: ") || !strings.Contains(err.Error(), "it is on the disk of pod-2") {
+		t.Errorf("lostState(...): want the loss and the instance, got %v", err)
 	}
 }
 
