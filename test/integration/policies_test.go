@@ -6,6 +6,7 @@ package integration
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -125,24 +126,30 @@ func TestManagementPolicies(t *testing.T) {
 		expectDone(t, e, "created")
 	})
 
-	t.Run("ObserveNothing", func(t *testing.T) {
-		t.Parallel()
+	for _, policies := range [][]xpv2.ManagementAction{
+		policyObserve(),
+		{xpv2.ManagementActionObserve, xpv2.ManagementActionLateInitialize},
+		{xpv2.ManagementActionObserve, xpv2.ManagementActionDelete},
+	} {
+		t.Run(fmt.Sprintf("ObserveNothing/%s", policies), func(t *testing.T) {
+			t.Parallel()
 
-		e := newEvidence(t)
-		ws := c.createManaged(t, namespacedScope, ns, policyObserve(), inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "external resource does not exist", "spec.managementPolicies is [Observe]", "add Create")
-		expectDone(t, e, []string{}...)
+			e := newEvidence(t)
+			ws := c.createManaged(t, namespacedScope, ns, policies, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "external resource does not exist", "spec.managementPolicies is [Observe", "add Create")
+			expectDone(t, e, []string{}...)
 
-		// No Terraform workspace is made for it, either.
-		for _, run := range i.runs.of(string(ws.GetUID())) {
-			if run != "init" && run != "plan" {
-				t.Errorf("want only runs that observe, got run %q", run)
+			// No Terraform workspace is made for it, either.
+			for _, run := range i.runs.of(string(ws.GetUID())) {
+				if run != "init" && run != "plan" {
+					t.Errorf("want only runs that observe, got run %q", run)
+				}
 			}
-		}
 
-		c.remove(t, ws)
-		expectGone(t, c, ws)
-	})
+			c.remove(t, ws)
+			expectGone(t, c, ws)
+		})
+	}
 
 	t.Run("None", func(t *testing.T) {
 		t.Parallel()

@@ -322,6 +322,23 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
+// TestAppliedUnread has an apply whose result cannot be read. What it has done is told, and not told twice.
+func TestAppliedUnread(t *testing.T) {
+	t.Parallel()
+
+	r := newAttempt(t, with(owner))
+	r.observed(t, changes(), ownState())
+	r.runner.applied, r.runner.stateErr = &terraform.Applied{}, errors.New("boom") // No outputs: the state has them.
+
+	if _, err := r.Update(t.Context(), r.ws); err == nil {
+		t.Error("Update(...): want an error, got none")
+	}
+
+	if n := len(r.events.ends); n != 1 {
+		t.Errorf("want one Event about what was applied, got %q", r.events.ends)
+	}
+}
+
 // TestUnrecordedCreation has an API server that does not record that a creation begins. Nothing
 // is created. An earlier creation began on the same disk.
 func TestUnrecordedCreation(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -256,13 +257,26 @@ func TestApprovedPlanIsStale(t *testing.T) {
 	}
 }
 
+// TestApproveNothing has policies with which nothing can be applied, because nothing exists to update.
+func TestApproveNothing(t *testing.T) {
+	t.Parallel()
+
+	r := newAttempt(t, with(policies(xpv2.ManagementActionObserve, xpv2.ManagementActionUpdate)))
+	r.approves = commonv1beta1.ApprovalAlways
+	r.observed(t, changes(), terraform.State{})
+
+	if c := r.ws.GetCondition(workspace.TypeAwaitingApproval); c.Status == corev1.ConditionTrue {
+		t.Errorf("want nothing that waits for approval, got %s: %s", c.Reason, c.Message)
+	}
+}
+
 // TestRestOfDeletion ensures that people learn why a deletion that they have approved did not end.
 func TestRestOfDeletion(t *testing.T) {
 	t.Parallel()
 
 	s := ownState()
 	r := newAttempt(t, with(owner, deleted, approving("x-1"), func(ws *clusterv1beta1.Workspace) {
-		ws.SetConditions(xpv2.ReconcileError(errors.New("bucket not empty")), xpv2.Condition{Type: workspace.TypeAwaitingApproval, Status: corev1.ConditionFalse, Reason: reasonApproved})
+		ws.SetConditions(xpv2.Deleting(), xpv2.ReconcileError(errors.New("bucket not empty")), xpv2.Condition{Type: workspace.TypeAwaitingApproval, Status: corev1.ConditionFalse, Reason: reasonApproved})
 	}))
 	r.approves, r.runner.state = commonv1beta1.ApprovalDestroy, &s
 
@@ -277,6 +291,47 @@ func TestRestOfDeletion(t *testing.T) {
 		}
 
 		r.ws.SetConditions(xpv2.ReconcileSuccess()) // To wait is no failure.
+	}
+}
+
+// TestDeletionOfFailed has a Workspace with an approved plan in its past, whose last plan has failed. Its deletion was not tried yet.
+func TestDeletionOfFailed(t *testing.T) {
+	t.Parallel()
+
+	s := ownState()
+	r := newAttempt(t, with(owner, deleted, func(ws *clusterv1beta1.Workspace) {
+		ws.SetConditions(xpv2.Available(), xpv2.ReconcileError(errors.New("cannot plan")), xpv2.Condition{Type: workspace.TypeAwaitingApproval, Status: corev1.ConditionFalse, Reason: reasonApproved})
+	}))
+	r.approves, r.runner.state = commonv1beta1.ApprovalDestroy, &s
+
+	if _, err := r.Delete(t.Context(), r.ws); err != nil {
+		t.Fatal(err)
+	}
+
+	if c := r.ws.GetCondition(workspace.TypeAwaitingApproval); c.Status != corev1.ConditionTrue || strings.Contains(c.Message, "cannot plan") {
+		t.Errorf("want nothing about a try, got %s: %s", c.Reason, c.Message)
+	}
+}
+
+// TestKilledInApprovedApply has the status that an approved apply begins with, and a rest that waits: the process died in it.
+func TestKilledInApprovedApply(t *testing.T) {
+	t.Parallel()
+
+	ws := with(owner, func(ws *clusterv1beta1.Workspace) {
+		o := ws.GetObservation()
+		o.Plan = &commonv1beta1.PlanSummary{ID: "x-1"}
+		ws.SetObservation(o)
+		ws.SetConditions(xpv2.Available(), xpv2.ReconcileSuccess(), xpv2.Condition{Type: workspace.TypeAwaitingApproval, Status: corev1.ConditionFalse, Reason: reasonApproved})
+	})
+	r := newAttempt(t, ws)
+
+	o := schedule.Observation{Exists: true, Plan: &commonv1beta1.PlanSummary{ID: "x-2"}, Awaiting: &schedule.Awaiting{Reason: reasonApprovalOutdated}}
+	if _, err := r.report(t.Context(), r.ws, o); err != nil {
+		t.Fatal(err)
+	}
+
+	if c := r.ws.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionFalse || c.Message != restWaits {
+		t.Errorf("want Ready False with %q, got %s: %s", restWaits, c.Status, c.Message)
 	}
 }
 

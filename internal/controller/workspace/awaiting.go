@@ -101,7 +101,7 @@ func (ps *pass) waitForDeletion(ws workspace.Workspace, s *terraform.State, a ap
 	was, synced := ws.GetCondition(workspace.TypeAwaitingApproval), ws.GetCondition(xpv2.TypeSynced)
 
 	_, failure, _ := strings.Cut(was.Message, lastTryFailed)
-	if was.Reason == reasonApproved && synced.Reason == xpv2.ReasonReconcileError {
+	if was.Reason == reasonApproved && synced.Reason == xpv2.ReasonReconcileError && ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonDeleting {
 		failure = synced.Message
 	}
 

@@ -61,10 +61,6 @@ func (d *destroyer) Delete(ctx context.Context, ws workspace.Workspace) (managed
 		return managed.ExternalDelete{}, d.failed(ws, d.withWayOut(ws, err))
 	}
 
-	if d.done != "" {
-		d.recorder.Event(ws, event.Normal(reasonDeleted, d.done))
-	}
-
 	// If the state belongs to another Workspace, so does the Terraform workspace, which stays.
 	if mine {
 		if err := d.deleteWorkspace(ctx, ws); err != nil {
@@ -282,6 +278,11 @@ func (d *destroyer) destroyState(ctx context.Context, ws workspace.Workspace, fo
 
 	if err != nil {
 		return err
+	}
+
+	// Nothing else tells what was destroyed if the next request fails.
+	if d.done != "" {
+		d.recorder.Event(ws, event.Normal(reasonDeleted, d.done))
 	}
 
 	return d.forgetState(ctx, ws)

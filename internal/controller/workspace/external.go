@@ -72,9 +72,12 @@ func (e *external) Observe(_ context.Context, ws workspace.Workspace) (managed.E
 		return managed.ExternalObservation{}, e.failure
 	case e.failure != nil:
 		return managed.ExternalObservation{}, e.failed(ws, e.failure)
-	// The managed reconciler marks it as a failure that nothing exists to observe, and polls.
-	case !e.observation.ResourceExists && workspace.OnlyObserves(ws):
+	// It is a failure that nothing exists to observe, also for policies for which the managed reconciler does not say so: it would
+	// remove all keys from the connection Secret. Nothing is retried before the next poll.
+	case !e.observation.ResourceExists && nothingFollows(ws, false):
 		e.succeeded(ws)
+
+		return managed.ExternalObservation{}, errors.New(nothingToObserve)
 	}
 
 	return e.observation, nil

@@ -91,7 +91,7 @@ func (c *connector) removeFinalizer(ctx context.Context, o resource.Object) erro
 
 // updateCriticalAnnotations writes only the annotations that record the result of a creation. The
 // updater of crossplane-runtime writes all annotations that the object had when the reconcile began,
-// which restores those that a person removed during an apply.
+// which restores those that a person removed or changed during an apply, such as the external name.
 //
 // Afterwards o has the metadata and the claim that the API server returned. The rest of its status
 // stays: it is yet to be written. The client of the package statusclient ensures that.
@@ -99,7 +99,6 @@ func (c *connector) updateCriticalAnnotations(ctx context.Context, o client.Obje
 	annotations := map[string]string{}
 
 	for _, key := range []string{
-		meta.AnnotationKeyExternalName,
 		meta.AnnotationKeyExternalCreatePending,
 		meta.AnnotationKeyExternalCreateSucceeded,
 		meta.AnnotationKeyExternalCreateFailed,

@@ -309,12 +309,12 @@ func TestCriticalAnnotations(t *testing.T) {
 	}{
 		"Changed": {
 			reason: "Later changes of a person stay.",
-			want:   map[string]string{"example.org/new": "1", meta.AnnotationKeyExternalName: "ws", meta.AnnotationKeyExternalCreateSucceeded: at},
+			want:   map[string]string{"example.org/new": "1", meta.AnnotationKeyExternalName: "changed", meta.AnnotationKeyExternalCreateSucceeded: at},
 		},
 		"Repeated": {
 			reason:  "A request is repeated after a short failure of the API server.",
 			failing: 2,
-			want:    map[string]string{"example.org/new": "1", meta.AnnotationKeyExternalName: "ws", meta.AnnotationKeyExternalCreateSucceeded: at},
+			want:    map[string]string{"example.org/new": "1", meta.AnnotationKeyExternalName: "changed", meta.AnnotationKeyExternalCreateSucceeded: at},
 		},
 		"MadeAgain": {
 			reason: "Nothing was created for a new Workspace of that name.",
@@ -348,7 +348,7 @@ func TestCriticalAnnotations(t *testing.T) {
 			inFlight := ws.DeepCopy()
 			meta.AddAnnotations(inFlight, map[string]string{meta.AnnotationKeyExternalName: "ws", meta.AnnotationKeyExternalCreateSucceeded: at})
 
-			ws.SetAnnotations(map[string]string{"example.org/new": "1"})
+			ws.SetAnnotations(map[string]string{"example.org/new": "1", meta.AnnotationKeyExternalName: "changed"})
 			ws.SetLabels(map[string]string{"example.org/moved": "1"})
 
 			if err := live.Update(t.Context(), ws); err != nil {

@@ -122,7 +122,8 @@ func (pl *planner) announcePlan(ws workspace.Workspace, o schedule.Observation) 
 
 // awaitApproval records in the observation whether its plan waits for approval. before is the last observation.
 func (pl *planner) awaitApproval(ctx context.Context, ws workspace.Workspace, o *schedule.Observation, before schedule.Observation) error {
-	if nothingFollows(ws, o.Exists) {
+	// Without Create, an update of nothing fails whatever is approved.
+	if nothingFollows(ws, o.Exists) || !o.Exists && !workspace.MayCreate(ws) {
 		return nil
 	}
 

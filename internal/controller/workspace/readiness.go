@@ -26,7 +26,7 @@ func ready(ws workspace.Workspace) { stamp(ws, xpv2.Available()) }
 func creating(ws workspace.Workspace, s *commonv1beta1.PlanSummary) {
 	c := xpv2.Creating().WithObservedGeneration(ws.GetGeneration())
 	if s != nil {
-		c = c.WithMessage("Applying: " + describe(s))
+		c = c.WithMessage(applyingPrefix + describe(s))
 	}
 
 	ws.SetConditions(c)
@@ -38,6 +38,7 @@ func deleting(ws workspace.Workspace) {
 }
 
 const (
+	applyingPrefix  = "Applying: "
 	planNotApplied  = "The plan was not applied: see Synced"
 	lastApplyFailed = "The last apply failed: see Synced"
 	restWaits       = "The last apply failed, and what is left to do waits: see AwaitingApproval, and the Events"
@@ -86,7 +87,7 @@ func neverReady(ws workspace.Workspace) {
 func served(ws workspace.Workspace) {
 	was, own := ws.GetCondition(xpv2.TypeReady), ws.GetOwnership()
 	reported := ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue && ws.GetCondition(workspace.TypeDrifted).Status == corev1.ConditionTrue
-	outdated := isNotServed(ws) || was.Status == corev1.ConditionUnknown || was.Reason == xpv2.ReasonCreating || strings.HasSuffix(was.Message, "see Synced")
+	outdated := isNotServed(ws) || was.Status == corev1.ConditionUnknown || was.Reason == xpv2.ReasonCreating || strings.HasSuffix(was.Message, "see Synced") || saysThatItWaits(ws)
 
 	switch {
 	// Something exists, so that what is left to create would be an update.
@@ -114,6 +115,20 @@ func waiting(ws workspace.Workspace) {
 		c := xpv2.Unavailable().WithMessage("See the condition AwaitingApproval").WithObservedGeneration(ws.GetGeneration())
 		c.Reason = reasonWaits
 		ws.SetConditions(c)
+	}
+}
+
+// saysThatItWaits says whether Ready refers to an approval that nothing waits for any more.
+func saysThatItWaits(ws workspace.Workspace) bool {
+	was := ws.GetCondition(xpv2.TypeReady)
+
+	return (was.Reason == reasonWaits || was.Message == restWaits) && ws.GetCondition(workspace.TypeAwaitingApproval).Status != corev1.ConditionTrue
+}
+
+// applying is for a Workspace that has waited for the approval of an update, which begins.
+func applying(ws workspace.Workspace, s *commonv1beta1.PlanSummary) {
+	if saysThatItWaits(ws) {
+		unavailable(ws, applyingPrefix+describe(s))
 	}
 }
 

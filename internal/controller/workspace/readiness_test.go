@@ -70,6 +70,13 @@ func TestReady(t *testing.T) {
 		"Paused":       {reason: "A pause is no failure.", ws: with(planned, conditions(waits, xpv2.ReconcilePaused())), want: reasonWaits},
 		"StillWaits":   {reason: "The plan waits, and could not be made again.", ws: with(planned, conditions(waits, waiting, xpv2.ReconcileError(errors.New("boom")))), want: reasonWaits},
 		"Waits":        {reason: "To wait is no failure.", ws: with(planned, conditions(waits, xpv2.ReconcileSuccess())), want: reasonWaits},
+		"NotApprovable": {
+			reason: "It waited, and may not be updated any more.", ws: with(planned, conditions(waits, differs, xpv2.ReconcileSuccess())), want: xpv2.ReasonUnavailable, message: "The plan has changes: see Drifted",
+		},
+		"RestNotApprovable": {
+			reason: "So did the rest of an apply.", ws: with(planned, conditions(says(restWaits), differs, xpv2.ReconcileSuccess())), want: xpv2.ReasonUnavailable, message: "The plan has changes: see Drifted",
+		},
+		"WaitsDrifted": {reason: "It waits still.", ws: with(planned, conditions(waits, waiting, differs, xpv2.ReconcileSuccess())), want: reasonWaits},
 		"NotObserved":  {reason: "This instance serves it now, and could not observe it.", ws: with(conditions(notServed, xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable},
 		"NotUpdated":   {reason: "This instance serves it now, and may not update it.", ws: with(conditions(notServed, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable},
 		"Corrected":    {reason: "A change failed, and was corrected. This reconcile may not update.", ws: with(conditions(says("The last change failed: see Synced"), differs, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable, message: "The plan has changes: see Drifted"},
