@@ -265,8 +265,8 @@ func TestApproveNothing(t *testing.T) {
 	r.approves = commonv1beta1.ApprovalAlways
 	r.observed(t, changes(), terraform.State{})
 
-	if c := r.ws.GetCondition(workspace.TypeAwaitingApproval); c.Status == corev1.ConditionTrue {
-		t.Errorf("want nothing that waits for approval, got %s: %s", c.Reason, c.Message)
+	if c := r.ws.GetCondition(workspace.TypeAwaitingApproval); c.Status == corev1.ConditionTrue || r.failure != nil {
+		t.Errorf("want a plan that is not reviewed, got %s: %s, and error %v", c.Reason, c.Message, r.failure)
 	}
 }
 
