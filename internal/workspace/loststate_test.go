@@ -105,6 +105,12 @@ func TestLost(t *testing.T) {
 			}},
 			found: Found{Empty: true},
 		},
+		"EmptiedSince": {
+			reason: "It was emptied since, which the status has, and then deleted.",
+			had:    &commonv1beta1.StateSummary{Lineage: "x", Serial: 4},
+			opts:   []option{reconciled(availableChecksum)},
+			found:  Found{Empty: true},
+		},
 		"UnrecordedEmptied": {
 			reason: "A person has destroyed everything.",
 			opts:   []option{available()},
