@@ -109,9 +109,21 @@ type jsonHook struct {
 	Previous *struct {
 		Address string `json:"addr"`
 	} `json:"previous_resource"`
-	Action    string    `json:"action"`
-	Reason    string    `json:"reason"`
-	Importing *struct{} `json:"importing"`
+	Action    actionName `json:"action"`
+	Reason    string     `json:"reason"`
+	Importing *struct{}  `json:"importing"`
+}
+
+// An actionName is what happens to a resource. It is empty where the JSON has an object: in the hooks of an action block, since
+// Terraform 1.14, that is the address of the block.
+type actionName string
+
+func (n *actionName) UnmarshalJSON(text []byte) error {
+	if !bytes.HasPrefix(text, []byte(`"`)) {
+		return nil
+	}
+
+	return json.Unmarshal(text, (*string)(n))
 }
 
 type jsonOutput struct {
@@ -160,7 +172,7 @@ func (r *report) addHook(m message) {
 	r.applies = r.applies || m.Type == "apply_start" && m.Hook.Action != "read"
 
 	if r.progress != nil {
-		r.progress(Progress{Event: m.Type, Address: m.Hook.Resource.Address, Action: m.Hook.Action})
+		r.progress(Progress{Event: m.Type, Address: m.Hook.Resource.Address, Action: string(m.Hook.Action)})
 	}
 }
 
@@ -179,12 +191,13 @@ func (r *report) addDiagnostic(in *jsonDiagnostic) {
 var replaces = regexp.MustCompile(`^(?:cannot_update|tainted|requested|replace_triggered_by)$`)
 
 func (r *report) addChange(c *jsonHook) {
+	action := string(c.Action)
 	// OpenTofu has no action for a replacement that forgets what it replaces.
-	forgets := slices.Contains([]string{"noop", "import", "move"}, c.Action) && replaces.MatchString(c.Reason)
+	forgets := slices.Contains([]string{"noop", "import", "move"}, action) && replaces.MatchString(c.Reason)
 
 	switch {
-	case forgets || isChange(c.Action):
-		planned := ResourceChange{Action: c.Action, Address: c.Resource.Address, Imports: c.Importing != nil || c.Action == "import", Forgets: forgets}
+	case forgets || isChange(action):
+		planned := ResourceChange{Action: action, Address: c.Resource.Address, Imports: c.Importing != nil || action == "import", Forgets: forgets}
 		if forgets {
 			planned.Action = "replace"
 		}
@@ -204,7 +217,7 @@ func (r *report) addChange(c *jsonHook) {
 		}
 	case c.Reason == "read_because_check_nested":
 		r.checkReads = true
-	case c.Action == "read":
+	case action == "read":
 		r.reads = true
 	}
 }

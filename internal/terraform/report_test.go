@@ -157,6 +157,15 @@ func TestReport(t *testing.T) {
 				},
 			},
 		},
+		"ActionBlock": {
+			reason: "the action of an action block is an object: it concerns no resource",
+			lines: `{"@message":"Action started: action.a.b","hook":{"action":{"addr":"action.a.b","module":"","action":"action.a.b","action_type":"a"},"lifecycle":{"resource":{"addr":"a.b"}}},"type":"action_start"}
+{"@message":"Action complete: action.a.b","hook":{"action":{"addr":"action.a.b"}},"type":"action_complete"}`,
+			want: want{
+				Text:     []string{"Action started: action.a.b", "Action complete: action.a.b"},
+				Progress: []Progress{{Event: "action_start"}, {Event: "action_complete"}},
+			},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
