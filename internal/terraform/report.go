@@ -147,7 +147,10 @@ func (r *report) add(line []byte) string {
 
 	switch {
 	case m.Diagnostic != nil:
-		r.addDiagnostic(m.Diagnostic)
+		d := m.Diagnostic.diagnostic()
+		r.addDiagnostic(m.Diagnostic.Severity, d)
+		// The message is only the summary.
+		m.Message = strings.TrimSpace(strings.Join([]string{m.Message, d.place(), withoutOutput(d.Detail)}, "\n"))
 	case m.Type == "resource_drift" && m.Change != nil:
 		r.drift.add(m.Change.Resource.Address)
 	case m.Type == "planned_change" && m.Change != nil:
@@ -176,13 +179,13 @@ func (r *report) addHook(m message) {
 	}
 }
 
-func (r *report) addDiagnostic(in *jsonDiagnostic) {
-	switch d := in.diagnostic(); {
-	case in.Severity == levelError:
+func (r *report) addDiagnostic(severity string, d Diagnostic) {
+	switch {
+	case severity == levelError:
 		r.errors.add(d)
-	case in.Severity == levelWarning && undeclared.MatchString(d.Summary):
+	case severity == levelWarning && undeclared.MatchString(d.Summary):
 		r.undeclared = append(r.undeclared, d)
-	case in.Severity == levelWarning && !d.isUnknownCheck():
+	case severity == levelWarning && !d.isUnknownCheck():
 		r.warnings.add(d)
 	}
 }
