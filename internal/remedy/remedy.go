@@ -23,8 +23,9 @@ var (
 
 	owner = regexp.MustCompile(`\s*To add an exception for this directory, call:\s+git config --global --add safe\.directory (?:'[^']*'|\S+)`)
 
-	// changing has what differs each time: the local end of a connection, the time in the refusal of a certificate, and the names
-	// of a temporary directory of go-getter and of the script of a remote-exec. With it, each try would be an Event of its own.
+	// changing has what differs each time: the local end of a connection, the time in the refusal of a certificate, the names
+	// of a temporary directory of go-getter and of the script of a remote-exec, the time that libcurl has waited, and what is new in
+	// each answer of a cloud. With it, each try would be an Event of its own.
 	changing = []struct { //nolint:gochecknoglobals // It is a constant.
 		text *regexp.Regexp
 		same string
@@ -33,6 +34,10 @@ var (
 		{regexp.MustCompile(`current time \S+ is (after|before) `), "the current time is $1 "},
 		{regexp.MustCompile(`/getter\d+\b`), "/getter"},
 		{regexp.MustCompile(`/terraform_\d+(\.(?:sh|cmd)")`), "/terraform$1"},
+		{regexp.MustCompile(`\b(Failed to connect to .*?|(?:Connection|Resolving|Operation) time(?:d )?out) after \d+ (?:ms|milliseconds)\b`), "$1"},
+		{regexp.MustCompile(`(status code: \d+), request id: [^\s,]*(?:, host id: [^\s,]*)?`), "$1"},
+		{regexp.MustCompile(`(StatusCode: \d+), RequestID: [^\s,]*(?:, HostID: [^\s,]*)?`), "$1"},
+		{regexp.MustCompile(` Trace ID: \S+ Correlation ID: \S+ Timestamp: [0-9-]+[ T][0-9:.]+Z?`), ""},
 	}
 )
 
