@@ -14,12 +14,13 @@ const AddGitFile = "needs a file .git-credentials in spec.credentials of the Pro
 
 var (
 	// prompt, denied, page and key match what git and ssh say when they cannot ask for credentials, and when the server
-	// refuses those that they have. Many servers say the same about a repository that does not exist. owner matches the advice for a
-	// directory of another user.
+	// refuses those that they have. Many servers say the same about a repository that does not exist. host matches what they say about
+	// a server whose key is not known. owner matches the advice for a directory of another user.
 	prompt = regexp.MustCompile(`could not read (?:Username|Password) for ('[^']*'): (?:No such device or address|terminal prompts disabled)`)
 	denied = regexp.MustCompile(`Authentication failed for ('https?://[^']*')`)
 	page   = regexp.MustCompile(`info/refs not valid: is this a git repository\?|unable to update url base from redirection:`)
 	key    = regexp.MustCompile(`Permission denied \(publickey[^)]*\)\.?\s+(fatal: Could not read from remote repository)`)
+	host   = regexp.MustCompile(`Host key verification failed\.?\s+(fatal: Could not read from remote repository)`)
 
 	owner = regexp.MustCompile(`\s*To add an exception for this directory, call:\s+git config --global --add safe\.directory (?:'[^']*'|\S+)`)
 
@@ -46,6 +47,7 @@ func Git(text, credentials string) string {
 	text = prompt.ReplaceAllString(text, "cannot sign in to $1: the repository does not exist, or "+credentials)
 	text = denied.ReplaceAllString(text, "$0: correct the first entry for this host, or for the user in the address, in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address")
 	text = page.ReplaceAllString(text, "$0 the server has sent a web page, perhaps because it asks for credentials")
+	text = host.ReplaceAllString(text, "Host key verification failed: mount a file known_hosts with the key of this server at /etc/ssh/ssh_known_hosts; $1")
 	text = owner.ReplaceAllString(text, ": it belongs to another user, make the user of the provider its owner")
 
 	return key.ReplaceAllString(text, "Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address; $1")

@@ -41,6 +41,11 @@ func TestMessage(t *testing.T) {
 			err:    errors.New("git@example.org: Permission denied (publickey).\r\nfatal: Could not read from remote repository.\n"), //nolint:revive // It is what git says.
 			want:   "git@example.org: Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address; fatal: Could not read from remote repository.",
 		},
+		"HostKey": {
+			reason: "So has the key of a server.",
+			err:    errors.New("No ED25519 host key is known for example.org and you have requested strict checking.\r\nHost key verification failed.\r\nfatal: Could not read from remote repository.\n"), //nolint:revive // It is what git says.
+			want:   "No ED25519 host key is known for example.org and you have requested strict checking.; Host key verification failed: mount a file known_hosts with the key of this server at /etc/ssh/ssh_known_hosts; fatal: Could not read from remote repository.",
+		},
 		"Lines": {
 			reason: "Only the last lines are kept.",
 			err:    errors.New("1\n2\n3\n4\n5\n6\n7"),
