@@ -431,7 +431,13 @@ func TestHTTPCredentials(t *testing.T) {
 			reason:  "Another home directory is not used.",
 			address: s.url + "/m.zip",
 			env:     []string{"PATH=" + os.Getenv("PATH")},
-			want:    "bad response code: 401",
+			want:    "bad response code: 401: correct the address, or give credentials for it: user and password in the address, or a file .netrc in HOME of the provider",
+		},
+		"NoArchive": {
+			reason:  "The server may refer to the archive.",
+			address: s.url + "/m",
+			env:     []string{"PATH=" + os.Getenv("PATH")},
+			want:    "bad response code: 401: correct the address, or give credentials for it",
 		},
 		"Wrong": {
 			reason:  "Wrong credentials are not shown.",

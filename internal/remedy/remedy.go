@@ -14,17 +14,19 @@ const AddGitFile = "needs a file .git-credentials in spec.credentials of the Pro
 
 var (
 	// prompt, denied, page and key match what git and ssh say when they cannot ask for credentials, and when the server
-	// refuses those that they have. Many servers say the same about a repository that does not exist. owner matches the advice for a
-	// directory of another user.
+	// refuses those that they have. Many servers say the same about a repository that does not exist. host matches what they say about
+	// a server whose key is not known. owner matches the advice for a directory of another user.
 	prompt = regexp.MustCompile(`could not read (?:Username|Password) for ('[^']*'): (?:No such device or address|terminal prompts disabled)`)
 	denied = regexp.MustCompile(`Authentication failed for ('https?://[^']*')`)
 	page   = regexp.MustCompile(`info/refs not valid: is this a git repository\?|unable to update url base from redirection:`)
 	key    = regexp.MustCompile(`Permission denied \(publickey[^)]*\)\.?\s+(fatal: Could not read from remote repository)`)
+	host   = regexp.MustCompile(`Host key verification failed\.?\s+(fatal: Could not read from remote repository)`)
 
 	owner = regexp.MustCompile(`\s*To add an exception for this directory, call:\s+git config --global --add safe\.directory (?:'[^']*'|\S+)`)
 
-	// changing has what differs each time: the local end of a connection, the time in the refusal of a certificate, and the names
-	// of a temporary directory of go-getter and of the script of a remote-exec. With it, each try would be an Event of its own.
+	// changing has what differs each time: the local end of a connection, the time in the refusal of a certificate, the names
+	// of a temporary directory of go-getter and of the script of a remote-exec, the time that libcurl has waited, and what is new in
+	// each answer of a cloud. With it, each try would be an Event of its own.
 	changing = []struct { //nolint:gochecknoglobals // It is a constant.
 		text *regexp.Regexp
 		same string
@@ -33,6 +35,10 @@ var (
 		{regexp.MustCompile(`current time \S+ is (after|before) `), "the current time is $1 "},
 		{regexp.MustCompile(`/getter\d+\b`), "/getter"},
 		{regexp.MustCompile(`/terraform_\d+(\.(?:sh|cmd)")`), "/terraform$1"},
+		{regexp.MustCompile(`\b(Failed to connect to .*?|(?:Connection|Resolving|Operation) time(?:d )?out) after \d+ (?:ms|milliseconds)\b`), "$1"},
+		{regexp.MustCompile(`(status code: \d+), request id: [^\s,]*(?:, host id: [^\s,]*)?`), "$1"},
+		{regexp.MustCompile(`(StatusCode: \d+), RequestID: [^\s,]*(?:, HostID: [^\s,]*)?`), "$1"},
+		{regexp.MustCompile(` Trace ID: \S+ Correlation ID: \S+ Timestamp: [0-9-]+[ T][0-9:.]+Z?`), ""},
 	}
 )
 
@@ -41,6 +47,7 @@ func Git(text, credentials string) string {
 	text = prompt.ReplaceAllString(text, "cannot sign in to $1: the repository does not exist, or "+credentials)
 	text = denied.ReplaceAllString(text, "$0: correct the first entry for this host, or for the user in the address, in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address")
 	text = page.ReplaceAllString(text, "$0 the server has sent a web page, perhaps because it asks for credentials")
+	text = host.ReplaceAllString(text, "Host key verification failed: mount a file known_hosts with the key of this server at /etc/ssh/ssh_known_hosts; $1")
 	text = owner.ReplaceAllString(text, ": it belongs to another user, make the user of the provider its owner")
 
 	return key.ReplaceAllString(text, "Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address; $1")

@@ -123,6 +123,10 @@ func refusedArg(word string, plans bool) (name, remedy string) {
 		if plans {
 			return name, "each poll, or each later change, would replace the resource again. To replace it once, change a value in its lifecycle.replace_triggered_by"
 		}
+	case "invoke":
+		if plans {
+			return name, "each poll would invoke the action again. Use action_trigger in the lifecycle of a resource"
+		}
 	}
 
 	return "", ""

@@ -117,9 +117,9 @@ func (d Detector) MayBeLocked(ws client.Object, observed bool) bool {
 
 // A LockedError is the refusal to work with a state that is locked, with the remedy.
 type LockedError struct {
-	Err  error // of the CLI
-	Lock terraform.Lock
-	Why  string // it is not removed
+	Err  error          // of the CLI
+	Lock terraform.Lock // Empty if the backend does not say anything about it.
+	Why  string         // it is not removed
 
 	// Removal is when it will be removed, or zero.
 	Removal time.Time
@@ -130,6 +130,13 @@ type LockedError struct {
 
 // Error names the lock and its holder.
 func (e LockedError) Error() string {
+	if e.Lock == (terraform.Lock{}) {
+		// What follows is the lock that the run wanted.
+		said, _, _ := strings.Cut(e.Err.Error(), "Lock Info:")
+
+		return strings.TrimSpace(said) + ": the backend does not say who holds it"
+	}
+
 	remedy := "remove it with the command force-unlock of the CLI and the same backend"
 
 	switch {

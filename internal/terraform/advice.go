@@ -136,10 +136,6 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`://(?:[^/\s"'@]+:[^/\s"'@]+|[^/\s"'@:]{20,})@`), "://"},
 	// A plugin chooses another name each time.
 	{regexp.MustCompile(`[^\s"']*/tf-[0-9a-f]{32}/[^\s"',:;)]*`), "(temporary file)"},
-	// What is new in each answer of a cloud: with it, each try would be an Event of its own.
-	{regexp.MustCompile(`(status code: \d+), request id: [^\s,]*(?:, host id: [^\s,]*)?`), "$1"},
-	{regexp.MustCompile(`(StatusCode: \d+), RequestID: [^\s,]*(?:, HostID: [^\s,]*)?`), "$1"},
-	{regexp.MustCompile(` Trace ID: \S+ Correlation ID: \S+ Timestamp: [0-9-]+[ T][0-9:.]+Z?`), ""},
 	{
 		regexp.MustCompile(`invalid port ("[^"]*") after host`),
 		"invalid port $1 after host: if it is the password, write the signs # / ? @ : in it as %23, %2F, %3F, %40, %3A",

@@ -169,6 +169,16 @@ func ofProvisioner(detail string) bool {
 	return strings.HasPrefix(detail, runningCommand) && strings.Contains(detail, outputOf)
 }
 
+// withoutOutput returns a detail without the output of a provisioner. The log has each line of it before. Here it is only the end,
+// which may begin within a secret.
+func withoutOutput(detail string) string {
+	if ofProvisioner(detail) {
+		detail, _, _ = strings.Cut(detail, outputOf)
+	}
+
+	return detail
+}
+
 // output matches such a detail. The command and the output may be long.
 var output = regexp.MustCompile(`^(` + runningCommand + `)(.*?)(': [^.]*\. Output: )(.*)$`)
 

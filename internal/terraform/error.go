@@ -78,9 +78,8 @@ func newError(op string, ws Workspace, res result, reported firsts[Diagnostic]) 
 
 	e.said = describe(errorsOf(shown), reported.more)
 
-	// The trace that follows has other addresses each time.
-	if crash := crashed.FindString(stderr); crash != "" {
-		e.said = joined(Truncate(adviseHere(crash), maxCrash), e.said)
+	if why := crash(op, stderr); why != "" {
+		e.said = joined(why, e.said)
 	}
 
 	if e.said == "" {
@@ -122,6 +121,26 @@ func (e *Error) Unwrap() error { return e.interrupted }
 // crashed matches the first line that a Go program writes when it crashes. The CLI repeats that of a provider
 // plugin, whose diagnostics say only that it did not respond.
 var crashed = regexp.MustCompile(`(?m)^(?:panic|fatal error): .+$`)
+
+// cliCrashed matches what both CLIs write when they recover from a panic of their own: a text for people between two lines, and
+// then what they have recovered.
+var cliCrashed = regexp.MustCompile(`(?m)^(Terraform|OpenTofu) crashed! (?s:.+?)^!+ [A-Z]+ CRASH !+\s+(.+)$`)
+
+// crash returns why the CLI, or a plugin, has crashed, or an empty text. The stack trace that follows in stderr has other addresses
+// each time.
+func crash(op, stderr string) string {
+	m := cliCrashed.FindStringSubmatch(stderr)
+	if m == nil {
+		return Truncate(adviseHere(crashed.FindString(stderr)), maxCrash)
+	}
+
+	text := Truncate(m[1]+" crashed: "+adviseHere(m[2]), maxCrash) + ". Use another version with spec.forProvider.cli"
+	if op == opApply {
+		text += ". What it was creating may exist without being in the state"
+	}
+
+	return text
+}
 
 // describe returns one line with the first diagnostics and the number of the others, with those that are
 // not in ds.

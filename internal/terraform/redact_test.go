@@ -128,7 +128,7 @@ func TestNoPartOfSecretInLog(t *testing.T) {
 
 			secrets := redact.New([]byte(s.secret))
 
-			message, err := json.Marshal(map[string]string{"@message": "Apply: " + s.printed})
+			message, err := json.Marshal(map[string]any{"@message": "Apply: " + s.printed, "diagnostic": map[string]string{"detail": s.printed}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -109,9 +109,21 @@ type jsonHook struct {
 	Previous *struct {
 		Address string `json:"addr"`
 	} `json:"previous_resource"`
-	Action    string    `json:"action"`
-	Reason    string    `json:"reason"`
-	Importing *struct{} `json:"importing"`
+	Action    actionName `json:"action"`
+	Reason    string     `json:"reason"`
+	Importing *struct{}  `json:"importing"`
+}
+
+// An actionName is what happens to a resource. It is empty where the JSON has an object: in the hooks of an action block, since
+// Terraform 1.14, that is the address of the block.
+type actionName string
+
+func (n *actionName) UnmarshalJSON(text []byte) error {
+	if !bytes.HasPrefix(text, []byte(`"`)) {
+		return nil
+	}
+
+	return json.Unmarshal(text, (*string)(n))
 }
 
 type jsonOutput struct {
@@ -135,7 +147,10 @@ func (r *report) add(line []byte) string {
 
 	switch {
 	case m.Diagnostic != nil:
-		r.addDiagnostic(m.Diagnostic)
+		d := m.Diagnostic.diagnostic()
+		r.addDiagnostic(m.Diagnostic.Severity, d)
+		// The message is only the summary.
+		m.Message = strings.TrimSpace(strings.Join([]string{m.Message, d.place(), withoutOutput(d.Detail)}, "\n"))
 	case m.Type == "resource_drift" && m.Change != nil:
 		r.drift.add(m.Change.Resource.Address)
 	case m.Type == "planned_change" && m.Change != nil:
@@ -160,17 +175,17 @@ func (r *report) addHook(m message) {
 	r.applies = r.applies || m.Type == "apply_start" && m.Hook.Action != "read"
 
 	if r.progress != nil {
-		r.progress(Progress{Event: m.Type, Address: m.Hook.Resource.Address, Action: m.Hook.Action})
+		r.progress(Progress{Event: m.Type, Address: m.Hook.Resource.Address, Action: string(m.Hook.Action)})
 	}
 }
 
-func (r *report) addDiagnostic(in *jsonDiagnostic) {
-	switch d := in.diagnostic(); {
-	case in.Severity == levelError:
+func (r *report) addDiagnostic(severity string, d Diagnostic) {
+	switch {
+	case severity == levelError:
 		r.errors.add(d)
-	case in.Severity == levelWarning && undeclared.MatchString(d.Summary):
+	case severity == levelWarning && undeclared.MatchString(d.Summary):
 		r.undeclared = append(r.undeclared, d)
-	case in.Severity == levelWarning && !d.isUnknownCheck():
+	case severity == levelWarning && !d.isUnknownCheck():
 		r.warnings.add(d)
 	}
 }
@@ -179,12 +194,13 @@ func (r *report) addDiagnostic(in *jsonDiagnostic) {
 var replaces = regexp.MustCompile(`^(?:cannot_update|tainted|requested|replace_triggered_by)$`)
 
 func (r *report) addChange(c *jsonHook) {
+	action := string(c.Action)
 	// OpenTofu has no action for a replacement that forgets what it replaces.
-	forgets := slices.Contains([]string{"noop", "import", "move"}, c.Action) && replaces.MatchString(c.Reason)
+	forgets := slices.Contains([]string{"noop", "import", "move"}, action) && replaces.MatchString(c.Reason)
 
 	switch {
-	case forgets || isChange(c.Action):
-		planned := ResourceChange{Action: c.Action, Address: c.Resource.Address, Imports: c.Importing != nil || c.Action == "import", Forgets: forgets}
+	case forgets || isChange(action):
+		planned := ResourceChange{Action: action, Address: c.Resource.Address, Imports: c.Importing != nil || action == "import", Forgets: forgets}
 		if forgets {
 			planned.Action = "replace"
 		}
@@ -204,7 +220,7 @@ func (r *report) addChange(c *jsonHook) {
 		}
 	case c.Reason == "read_because_check_nested":
 		r.checkReads = true
-	case c.Action == "read":
+	case action == "read":
 		r.reads = true
 	}
 }

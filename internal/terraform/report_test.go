@@ -49,14 +49,22 @@ func TestReport(t *testing.T) {
 			want:   want{Text: []string{"Terraform 1.11.4"}},
 		},
 		"Diagnostic": {
-			reason: "all parts of a diagnostic are kept",
+			reason: "all parts of a diagnostic are kept, and the text for people has its place and detail",
 			lines:  `{"@level":"error","@message":"Error: S","diagnostic":{"severity":"error","summary":"S","detail":"D\n","address":"a.b","range":{"filename":"main.tf","start":{"line":7,"column":30,"byte":156},"end":{"line":7,"column":31,"byte":157}},"snippet":{"context":"resource \"a\" \"b\"","code":"secret","start_line":7}},"type":"diagnostic"}`,
 			want: want{
-				Text: []string{"Error: S"},
+				Text: []string{"Error: S\nmain.tf:7: a.b\nD"},
 				Diagnostics: []Diagnostic{{
 					Summary: "S", Detail: "D\n", Address: "a.b",
 					File: "main.tf", Line: 7, Context: `resource "a" "b"`,
 				}},
+			},
+		},
+		"Provisioner": {
+			reason: "the text for people has had the output of a provisioner before",
+			lines:  `{"@level":"error","@message":"Error: S","diagnostic":{"severity":"error","summary":"S","detail":"Error running command 'c': exit status 7. Output: d of a secret\n"},"type":"diagnostic"}`,
+			want: want{
+				Text:        []string{"Error: S\n\nError running command 'c': exit status 7"},
+				Diagnostics: []Diagnostic{{Summary: "S", Detail: "Error running command 'c': exit status 7. Output: d of a secret\n"}},
 			},
 		},
 		"BareDiagnostic": {
@@ -155,6 +163,15 @@ func TestReport(t *testing.T) {
 					{Event: "apply_complete", Address: "a.b", Action: "create"},
 					{Event: "apply_errored", Address: "a.c", Action: "delete"},
 				},
+			},
+		},
+		"ActionBlock": {
+			reason: "the action of an action block is an object: it concerns no resource",
+			lines: `{"@message":"Action started: action.a.b","hook":{"action":{"addr":"action.a.b","module":"","action":"action.a.b","action_type":"a"},"lifecycle":{"resource":{"addr":"a.b"}}},"type":"action_start"}
+{"@message":"Action complete: action.a.b","hook":{"action":{"addr":"action.a.b"}},"type":"action_complete"}`,
+			want: want{
+				Text:     []string{"Action started: action.a.b", "Action complete: action.a.b"},
+				Progress: []Progress{{Event: "action_start"}, {Event: "action_complete"}},
 			},
 		},
 	}

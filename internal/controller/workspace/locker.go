@@ -56,12 +56,9 @@ func (lk *locker) retryAfterUnlock(ctx context.Context, ws workspace.Workspace, 
 	}
 
 	if lk.Locks.IsOwnAttempt(l, start) {
-		// The words of the CLI have the ID of another attempt each time, which would be another Event.
-		if id := terraform.HolderOf(err); id != "" {
-			return statelock.LockedError{Err: err, Lock: terraform.Lock{ID: id}, Why: "the CLI does not say who holds it"}
-		}
-
-		return err
+		// The words of the CLI have the ID of another attempt each time, which would be another Event, and name this instance
+		// as the holder.
+		return statelock.LockedError{Err: err, Lock: terraform.Lock{ID: terraform.HolderOf(err)}, Why: "the CLI does not say who holds it"}
 	}
 
 	why, removal, whyErr := lk.whyLocked(ctx, ws, l)

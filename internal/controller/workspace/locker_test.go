@@ -39,6 +39,16 @@ func lockedBy(who string, at time.Time) error {
 	}}}
 }
 
+// expectRefusal ensures that the refusal of a lock has the supplied text.
+func expectRefusal(t *testing.T, e *external, want string, run func() error) {
+	t.Helper()
+
+	err := e.planner.locks.withLock(t.Context(), with(), run)
+	if err == nil || err.Error() != want || !terraform.IsLocked(err) {
+		t.Errorf("want %q, got %v", want, err)
+	}
+}
+
 func TestLocking(t *testing.T) {
 	t.Parallel()
 
@@ -99,13 +109,21 @@ func TestLocking(t *testing.T) {
 			},
 		},
 		"RefusedByUnknown": {
-			reason: "The CLI reports the lock that it wanted: the holder of the existing lock is unknown.",
+			reason: "The CLI reports the lock that it wanted: the holder of the existing lock is unknown. Each attempt has the same error.",
 			do: func(t *testing.T, e *external) {
 				t.Helper()
 
-				err := e.planner.locks.withLock(t.Context(), with(), func() error { return lockedBy("root@"+host, time.Now()) })
-				if e := (statelock.LockedError{}); errors.As(err, &e) || !terraform.IsLocked(err) {
-					t.Errorf("want the words of the CLI, got %v", err)
+				const (
+					said = "Error acquiring the state lock: Error message: Workspace is already locked: ws"
+					want = said + ": the backend does not say who holds it"
+				)
+
+				for _, id := range []string{"1", "2"} {
+					expectRefusal(t, e, want, func() error {
+						now := time.Now()
+
+						return errors.Wrapf(lockedBy("root@"+host, now), "%s Lock Info: ID: %s Who: root@%s Created: %s", said, id, host, now)
+					})
 				}
 			},
 		},
@@ -116,7 +134,7 @@ func TestLocking(t *testing.T) {
 
 				const want = "the state is locked (lock ID 7): it is left alone, because the CLI does not say who holds it. If nothing holds it any more, remove it with the command force-unlock of the CLI and the same backend"
 
-				err := e.planner.locks.withLock(t.Context(), with(), func() error {
+				expectRefusal(t, e, want, func() error {
 					own := lockedBy("root@"+host, time.Now())
 					if e := (&terraform.Error{}); errors.As(own, &e) {
 						e.Diagnostics[0].Detail = "Error message: HTTP remote state already locked:\nID=7\n" + e.Diagnostics[0].Detail
@@ -124,9 +142,6 @@ func TestLocking(t *testing.T) {
 
 					return own
 				})
-				if err == nil || err.Error() != want || !terraform.IsLocked(err) {
-					t.Errorf("want %q, got %v", want, err)
-				}
 			},
 		},
 	}

@@ -41,6 +41,11 @@ func TestMessage(t *testing.T) {
 			err:    errors.New("git@example.org: Permission denied (publickey).\r\nfatal: Could not read from remote repository.\n"), //nolint:revive // It is what git says.
 			want:   "git@example.org: Permission denied (publickey): the repository does not exist, or needs a key in the parameter sshkey of the address; fatal: Could not read from remote repository.",
 		},
+		"HostKey": {
+			reason: "So has the key of a server.",
+			err:    errors.New("No ED25519 host key is known for example.org and you have requested strict checking.\r\nHost key verification failed.\r\nfatal: Could not read from remote repository.\n"), //nolint:revive // It is what git says.
+			want:   "No ED25519 host key is known for example.org and you have requested strict checking.; Host key verification failed: mount a file known_hosts with the key of this server at /etc/ssh/ssh_known_hosts; fatal: Could not read from remote repository.",
+		},
 		"Lines": {
 			reason: "Only the last lines are kept.",
 			err:    errors.New("1\n2\n3\n4\n5\n6\n7"),
@@ -50,6 +55,26 @@ func TestMessage(t *testing.T) {
 			reason: "The local port changes every time.",
 			err:    errors.New("read tcp 127.0.0.1:40000->127.0.0.1:80: connection reset by peer"),
 			want:   "read tcp 127.0.0.1:80: connection reset by peer",
+		},
+		"Connect": {
+			reason: "So does the time until a connection is refused.",
+			err:    errors.New("fatal: unable to access 'https://example.org/a/': Failed to connect to example.org port 443 via proxy after 133 ms: Could not connect to server"),
+			want:   "fatal: unable to access 'https://example.org/a/': Failed to connect to example.org port 443 via proxy: Could not connect to server",
+		},
+		"NoAnswer": {
+			reason: "So does that until there is no answer.",
+			err:    errors.New("fatal: unable to access 'https://example.org/a/': Connection timed out after 300041 milliseconds"),
+			want:   "fatal: unable to access 'https://example.org/a/': Connection timed out",
+		},
+		"Bucket": {
+			reason: "So does the number of a request.",
+			err:    errors.New("operation error S3: ListObjects, https response error StatusCode: 403, RequestID: ED53A1, HostID: aGE/b+c==, api error AccessDenied: Access Denied"),
+			want:   "operation error S3: ListObjects, https response error StatusCode: 403, api error AccessDenied: Access Denied",
+		},
+		"BucketOfOldClient": {
+			reason: "It has two forms.",
+			err:    errors.New("AccessDenied: Access Denied\n\tstatus code: 403, request id: CFA8, host id: aGE/b+c=="),
+			want:   "AccessDenied: Access Denied; status code: 403",
 		},
 		"Parse": {
 			reason: "The error of an invalid URL may contain a part of the password.",

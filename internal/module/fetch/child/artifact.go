@@ -38,7 +38,8 @@ func getArtifact(ctx context.Context, a fetch.Artifact, dir, dst string) error {
 	web := newHTTPGetter(&source{})
 	web.SetClient(&getter.Client{Ctx: ctx})
 
-	if err := web.GetFile(archive, u); err != nil {
+	// The address is not one of a person.
+	if err := web.HttpGetter.GetFile(archive, u); err != nil {
 		return fmt.Errorf("cannot download: %w", err)
 	}
 

@@ -8,9 +8,11 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -62,7 +64,25 @@ func (g *httpGetter) Get(dst string, u *url.URL) error {
 		return errors.New("the server offers no module there: use the address of an archive, or git:: and the address of a repository")
 	}
 
-	return err
+	return withCredentialsAdvice(err)
+}
+
+// GetFile downloads an archive.
+func (g *httpGetter) GetFile(dst string, u *url.URL) error {
+	return withCredentialsAdvice(g.HttpGetter.GetFile(dst, u))
+}
+
+// refused matches what go-getter says when a server refuses the credentials, or has nothing there. Many servers say that
+// there is nothing if the credentials are missing.
+var refused = regexp.MustCompile(`^bad response code: 40[134]$`)
+
+// withCredentialsAdvice adds where the credentials for an archive come from.
+func withCredentialsAdvice(err error) error {
+	if err == nil || !refused.MatchString(err.Error()) {
+		return err
+	}
+
+	return fmt.Errorf("%w: correct the address, or give credentials for it: user and password in the address, or a file .netrc in HOME of the provider", err)
 }
 
 // A transport requests only resources that have changed, and limits the length of responses, and the time in which a
