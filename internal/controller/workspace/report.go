@@ -71,8 +71,7 @@ func (ps *pass) report(ctx context.Context, ws workspace.Workspace, seen schedul
 		workspace.Own(ws, seen.CreatedLineage)
 	}
 
-	// The process died in an approved apply, and its rest waits: an apply that ended has left no plan, or a failure.
-	if was := before.Plan; seen.Awaiting != nil && was != nil && was.ID != "" && ws.GetCondition(workspace.TypeAwaitingApproval).Reason == reasonApproved && ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue {
+	if seen.Awaiting != nil && diedApplying(ws, before.Plan) {
 		applyFailed(ws)
 	}
 

@@ -165,7 +165,7 @@ func TestRemember(t *testing.T) {
 		t.Error("Update(...): want an error, got none")
 	}
 
-	want := commonv1beta1.StateSummary{Lineage: ownLineage, Serial: int64(prior.Serial) + 2, Resources: 1} //nolint:gosec // It is small.
+	want := commonv1beta1.StateSummary{Lineage: ownLineage, Serial: int64(prior.Serial) + 2, Resources: 1}
 	if got := workspace.Remembered(r.ws); got != want {
 		t.Errorf("state in the status: want %+v, got %+v", want, got)
 	}
