@@ -230,8 +230,11 @@ func (o *Observer) expire(ctx context.Context, key client.ObjectKey) error {
 	switch err := writeEnd(ctx, o.kube, key, l, cmp.Or(holder, key.Name), named.Instance); {
 	case err == nil:
 		o.log.Info("Ended a session that was not renewed for its duration", "lease", key, "holder", holder)
-	case l == nil && isNamespaceMissing(err):
-		// The end cannot be written, and the session cannot be renewed: its Lease is gone.
+	case l == nil && (isNamespaceMissing(err) || kerrors.IsForbidden(err)):
+		// The end cannot be written, and need not be: a session whose Lease was gone once is never renewed again. The
+		// API server asks for the right first, so that it forbids a Lease in a namespace that does not exist.
+		o.log.Info("A session has ended whose Lease is gone", "lease", key, "holder", holder)
+
 		o.mu.Lock()
 		defer o.mu.Unlock()
 

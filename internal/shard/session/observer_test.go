@@ -6,12 +6,14 @@ package session
 
 import (
 	"context"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -82,8 +84,8 @@ func TestObserver(t *testing.T) {
 		reason string
 		lease  *coordinationv1.Lease
 
-		// gone says that its namespace does not exist.
-		gone bool
+		// uncreated is the answer to a creation of the Lease, if not the usual one.
+		uncreated error
 
 		// released is when the process ends its session.
 		released time.Duration
@@ -93,7 +95,11 @@ func TestObserver(t *testing.T) {
 		"Applying": {reason: "Its process is gone in the middle of an apply.", lease: leaseOf("a", "", 0, 300), want: 5 * time.Minute},
 		"Released": {reason: "Its process has ended it.", lease: leaseOf("a", "", 0, 60), released: 30 * time.Second, want: 30 * time.Second},
 		"Missing":  {reason: "A person has deleted the Lease.", want: 5 * time.Minute},
-		"Gone":     {reason: "A person has deleted the namespace of the Lease.", gone: true, want: 5 * time.Minute},
+		"Gone":     {reason: "A person has deleted the namespace of the Lease.", uncreated: kerrors.NewNotFound(corev1.Resource("namespaces"), namespace), want: 5 * time.Minute},
+		"Forbidden": {
+			reason:    "The same, and the observer has no rights there: the API server asks for these first.",
+			uncreated: kerrors.NewForbidden(coordinationv1.Resource("leases"), "session", nil), want: 5 * time.Minute,
+		},
 	}
 
 	for name, tc := range cases {
@@ -105,7 +111,7 @@ func TestObserver(t *testing.T) {
 					s = newServer(t, labelled(tc.lease.DeepCopy(), "session", "a"))
 				}
 
-				s.gone = tc.gone
+				s.uncreated = tc.uncreated
 				o, ended := newTestObserver(s), make(chan client.ObjectKey, 1)
 				o.OnEnd(func(key client.ObjectKey) { ended <- key })
 
@@ -132,7 +138,7 @@ func TestObserver(t *testing.T) {
 				}
 
 				l, err := get(t.Context(), s, client.ObjectKey{Namespace: namespace, Name: "session"})
-				if err != nil || !tc.gone && !hasEnded(l) {
+				if err != nil || tc.uncreated == nil && !hasEnded(l) {
 					t.Errorf("want the end in the Lease, got %+v, %v", l, err)
 				}
 
@@ -144,6 +150,26 @@ func TestObserver(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNoAnswer has something between this process and the API server, which answers that there is no Lease. The process of
+// the session may have a run.
+func TestNoAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, labelled(leaseOf("a", "", 0, 300), "session", "a"))
+		s.unread = kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, coordinationv1.Resource("leases"), "session", "", 0, true)
+		s.uncreated = kerrors.NewForbidden(coordinationv1.Resource("leases"), "session", nil)
+		o := newTestObserver(s)
+
+		for range 30 {
+			if got := o.State(t.Context(), ofSession("session")); got != Unknown {
+				t.Fatalf("State(...): want it to be unknown whether the session is alive, got %s", got)
+			}
+
+			time.Sleep(15 * time.Second)
+		}
+	})
 }
 
 // TestLateRenewal ends a session that its process renews at the same moment.
