@@ -68,7 +68,7 @@ type tracked struct {
 	at       time.Time
 	unlisted bool
 
-	// named is what claims say about the session.
+	// named is what the last claim says about the session, with the longest duration of all.
 	named commonv1beta1.Claim
 
 	// appeared says that the session was opened after the first list.
@@ -138,6 +138,8 @@ func (o *Observer) State(ctx context.Context, c commonv1beta1.Claim) State {
 
 	o.mu.Lock()
 	t := o.track(key)
+	// An old CRD drops the duration from claims.
+	c.LongestSeconds = max(c.LongestSeconds, t.named.LongestSeconds)
 	t.named = c
 	recent := t.ended || o.now().Sub(t.at) < o.timing.RetryPeriod
 	o.mu.Unlock()
