@@ -260,22 +260,22 @@ func TestCollector(t *testing.T) {
 	election.SetAnnotations(map[string]string{shard.SessionAnnotationKey: "elected"})
 
 	s := newServer(t, election, labelled(leaseOf("a", "", 0, 60), "live", "a"),
-		old("own", "mode.unsharded", 2*time.Minute), old("young", "mode.unsharded", 30*time.Second), old("named", "mode.unsharded", time.Hour),
-		old("other", "b", 2*time.Hour), old("recent", "b", 2*time.Minute), old("elected", "mode.catch-all", 2*time.Hour))
+		old("own", "mode.unsharded", 2*time.Hour), old("moved", "mode.unsharded", 50*time.Minute), old("named", "mode.unsharded", 2*time.Hour),
+		old("other", "b", 2*time.Hour), old("recent", "b", 50*time.Minute), old("elected", "mode.catch-all", 2*time.Hour))
 	o := newTestObserver(s)
 
 	if err := o.refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 
-	task := o.Collector(shard.ID{}, func(context.Context) (map[client.ObjectKey]bool, error) {
+	task := o.Collector(func(context.Context) (map[client.ObjectKey]bool, error) {
 		return map[client.ObjectKey]bool{{Namespace: namespace, Name: "named"}: true}, nil
 	})
 	if err := task.Do(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 
-	for name, gone := range map[string]bool{"live": false, "own": true, "young": false, "named": false, "other": true, "recent": false, "elected": false} {
+	for name, gone := range map[string]bool{"live": false, "own": true, "moved": false, "named": false, "other": true, "recent": false, "elected": false} {
 		err := s.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &coordinationv1.Lease{})
 		if kerrors.IsNotFound(err) != gone {
 			t.Errorf("Lease %q: want it gone %t, got %v", name, gone, err)
