@@ -27,8 +27,8 @@ const (
 )
 
 // Collector returns a task that deletes the Leases of sessions that have ended, except for those that
-// claims name, and those that the leader election of their instance names. named returns the sessions that the
-// claims on the Workspaces of this process name.
+// claims name. With the last one of an instance goes the Lease of its leader election, unless that is in use. named
+// returns the sessions that the claims on the Workspaces of this process name.
 func (o *Observer) Collector(named func(context.Context) (map[client.ObjectKey]bool, error)) periodic.Task {
 	return periodic.Task{
 		Interval: collectInterval,
@@ -78,17 +78,43 @@ func (o *Observer) collectable() []*coordinationv1.Lease {
 }
 
 func (o *Observer) collect(ctx context.Context, l *coordinationv1.Lease) error {
-	if id, ok := shard.FromInstance(l.GetLabels()[shard.InstanceLabelKey]); ok {
-		election, err := get(ctx, o.kube, client.ObjectKey{Namespace: o.namespace, Name: id.LeaseName()})
-		if err != nil || election != nil && election.GetAnnotations()[shard.SessionAnnotationKey] == l.GetName() {
-			return err
-		}
+	if used, err := o.collectElection(ctx, l); used || err != nil {
+		return err
 	}
 
-	err := o.kube.Delete(ctx, l, client.Preconditions{UID: &l.UID, ResourceVersion: &l.ResourceVersion})
+	_, err := o.remove(ctx, l)
+
+	return err
+}
+
+// collectElection deletes the Lease of the leader election that names a session that has ended, and was not renewed for as
+// long. It returns true if that Lease stays. If its instance comes back, it makes a new one, and has no session to wait for.
+func (o *Observer) collectElection(ctx context.Context, l *coordinationv1.Lease) (used bool, err error) {
+	id, ok := shard.FromInstance(l.GetLabels()[shard.InstanceLabelKey])
+	if !ok {
+		return false, nil
+	}
+
+	election, err := get(ctx, o.kube, client.ObjectKey{Namespace: o.namespace, Name: id.LeaseName()})
+	if err != nil || election == nil || election.GetAnnotations()[shard.SessionAnnotationKey] != l.GetName() {
+		return false, err
+	}
+
+	if renewed := election.Spec.RenewTime; renewed == nil || o.now().Sub(renewed.Time) <= collectAfter {
+		return true, nil
+	}
+
+	gone, err := o.remove(ctx, election)
+
+	return !gone, err
+}
+
+// remove deletes a Lease if it is unchanged since it was read. It returns false if it is still there.
+func (o *Observer) remove(ctx context.Context, l *coordinationv1.Lease) (bool, error) {
+	err := client.IgnoreNotFound(o.kube.Delete(ctx, l, client.Preconditions{UID: &l.UID, ResourceVersion: &l.ResourceVersion}))
 	if kerrors.IsConflict(err) {
-		err = nil
+		return false, nil
 	}
 
-	return errors.Wrap(client.IgnoreNotFound(err), "cannot delete Lease")
+	return err == nil, errors.Wrap(err, "cannot delete Lease")
 }

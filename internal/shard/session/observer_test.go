@@ -242,7 +242,19 @@ func TestPresence(t *testing.T) {
 	})
 }
 
-// TestCollector deletes the Leases of sessions that ended long ago, and no others.
+func mustParse(t *testing.T, name string) shard.ID {
+	t.Helper()
+
+	id, err := shard.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return id
+}
+
+// TestCollector deletes the Leases of sessions that ended long ago, and no others. With the last one of an instance goes that
+// of its leader election.
 func TestCollector(t *testing.T) {
 	t.Parallel()
 
@@ -255,13 +267,42 @@ func TestCollector(t *testing.T) {
 		return l
 	}
 
-	election := leaseOf("e", "", 0, 60)
-	election.SetName(shard.CatchAll().LeaseName())
-	election.SetAnnotations(map[string]string{shard.SessionAnnotationKey: "elected"})
+	// The leader election of a shard, or of the catch-all.
+	election := func(id shard.ID, session string, age time.Duration) *coordinationv1.Lease {
+		l := leaseOf("e", "", 0, 60)
+		l.SetName(id.LeaseName())
+		l.SetResourceVersion("")
+		l.SetAnnotations(map[string]string{shard.SessionAnnotationKey: session})
 
-	s := newServer(t, election, labelled(leaseOf("a", "", 0, 60), "live", "a"),
+		l.Spec.RenewTime = &metav1.MicroTime{Time: time.Now().Add(-age)}
+
+		return l
+	}
+
+	abandoned, changed, restarted := mustParse(t, "abandoned"), mustParse(t, "changed"), mustParse(t, "restarted")
+
+	s := newServer(t, labelled(leaseOf("a", "", 0, 60), "live", "a"),
 		old("own", "mode.unsharded", 2*time.Hour), old("moved", "mode.unsharded", 50*time.Minute), old("named", "mode.unsharded", 2*time.Hour),
-		old("other", "b", 2*time.Hour), old("recent", "b", 50*time.Minute), old("elected", "mode.catch-all", 2*time.Hour))
+		old("other", "b", 2*time.Hour), old("recent", "b", 50*time.Minute),
+		election(shard.CatchAll(), "elected", time.Second), old("elected", "mode.catch-all", 2*time.Hour),
+		election(abandoned, "last", 2*time.Hour), old("last", "abandoned", 2*time.Hour), old("first", "abandoned", 3*time.Hour),
+		election(changed, "before", 2*time.Hour), old("before", "changed", 2*time.Hour),
+		election(restarted, "now", 2*time.Hour), labelled(leaseOf("a", "", 0, 60), "now", "restarted"), old("then", "restarted", 2*time.Hour))
+
+	// It is elected again between the read of its Lease and the deletion.
+	s.deleting = func(o client.Object) {
+		if o.GetName() != changed.LeaseName() {
+			return
+		}
+
+		l := election(changed, "before", 0)
+		l.SetResourceVersion(o.GetResourceVersion())
+
+		if err := s.Update(t.Context(), l); err != nil {
+			t.Error(err)
+		}
+	}
+
 	o := newTestObserver(s)
 
 	if err := o.refresh(t.Context()); err != nil {
@@ -275,7 +316,13 @@ func TestCollector(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for name, gone := range map[string]bool{"live": false, "own": true, "moved": false, "named": false, "other": true, "recent": false, "elected": false} {
+	for name, gone := range map[string]bool{
+		"live": false, "own": true, "moved": false, "named": false, "other": true, "recent": false,
+		shard.CatchAll().LeaseName(): false, "elected": false,
+		abandoned.LeaseName(): true, "last": true, "first": true,
+		changed.LeaseName(): false, "before": false,
+		restarted.LeaseName(): false, "now": false, "then": true,
+	} {
 		err := s.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &coordinationv1.Lease{})
 		if kerrors.IsNotFound(err) != gone {
 			t.Errorf("Lease %q: want it gone %t, got %v", name, gone, err)

@@ -37,6 +37,9 @@ type server struct {
 	// uncreated is the answer to all creations, and unread that to all reads, if there is one.
 	uncreated, unread error
 
+	// deleting is called before a deletion, if it is set.
+	deleting func(o client.Object)
+
 	mu         sync.Mutex
 	away, lose bool
 }
@@ -82,6 +85,13 @@ func newServer(t *testing.T, leases ...client.Object) *server {
 			}
 
 			return answer(func() error { return c.Create(ctx, o, opts...) })
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			if s.deleting != nil {
+				s.deleting(o)
+			}
+
+			return c.Delete(ctx, o, opts...)
 		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
 			return answer(func() error { return c.Update(ctx, o, opts...) })
