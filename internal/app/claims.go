@@ -50,7 +50,7 @@ func (i *instance) shardRunnables() []manager.Runnable {
 	runnables := []manager.Runnable{i.claims}
 
 	if i.session.Load() != nil {
-		runnables = append(runnables, i.sessions.Collector(o.Shard, i.claimed), &unserved.Watcher{
+		runnables = append(runnables, i.sessions.Collector(i.claimed), &unserved.Watcher{
 			ID:       o.Shard,
 			Leases:   i.sessions,
 			Live:     i.mgr.GetAPIReader(),

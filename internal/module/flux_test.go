@@ -30,7 +30,7 @@ func TestFlux(t *testing.T) {
 	flux.start(t)
 
 	s := newFileServer(t)
-	first := newArtifact(t, s, "one", files{"main.tf": "1", "old.tf": "1", "link.tf": "-> main.tf"})
+	first := newArtifact(t, s, "one", files{"main.tf": "1", "old.tf": "1"})
 	o := newSource(t, "v1", "GitRepository", "repo", first)
 
 	always := newFluxPlace(t, "GitRepository::default/repo", Options{})
@@ -49,10 +49,10 @@ func TestFlux(t *testing.T) {
 		p.expect(t, want)
 	}
 
-	expect(always, "first", first, 1, files{"main.tf": "1", "old.tf": "1", "link.tf": "-> main.tf"})
-	expect(always, "nothing new", first, 0, files{"main.tf": "1", "old.tf": "1", "link.tf": "-> main.tf"})
-	expect(once, "IfNotPresent", first, 1, files{"main.tf": "1", "old.tf": "1", "link.tf": "-> main.tf"})
-	expect(once, "IfNotPresent, nothing new", first, 0, files{"main.tf": "1", "old.tf": "1", "link.tf": "-> main.tf"})
+	expect(always, "first", first, 1, files{"main.tf": "1", "old.tf": "1"})
+	expect(always, "nothing new", first, 0, files{"main.tf": "1", "old.tf": "1"})
+	expect(once, "IfNotPresent", first, 1, files{"main.tf": "1", "old.tf": "1"})
+	expect(once, "IfNotPresent, nothing new", first, 0, files{"main.tf": "1", "old.tf": "1"})
 
 	second := newArtifact(t, s, "two", files{"main.tf": "2"})
 	setArtifact(t, o, second)

@@ -29,6 +29,9 @@ const (
 	// session that was last elected and began to work.
 	SessionAnnotationKey = "terraform.crossplane.io/session"
 
+	// LongestAnnotationKey is the annotation beside it with the longest duration of that session, in seconds.
+	LongestAnnotationKey = "terraform.crossplane.io/session-longest-seconds"
+
 	// ReleasedAnnotationKey is the annotation on the Lease of a session that has ended, with the
 	// identity of its holder. Such a Lease has no holder. A Lease without a holder and without this
 	// annotation was emptied by a person.

@@ -287,40 +287,58 @@ func TestOtherLeaseNamespace(t *testing.T) {
 }
 
 // TestGoneLeaseNamespace deletes the namespace in which an instance that has ended had its Leases. Nobody can write
-// there that its session has ended.
+// there that its session has ended. The API server says that the namespace is missing, or, to an instance with the rights of
+// the manifests, that it is forbidden.
 func TestGoneLeaseNamespace(t *testing.T) {
 	t.Parallel()
 
 	c := shared.sharded.started(t)
-	ns, shard := c.namespace(t), unique("shard")
-	gone := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: unique("gone")}}
-	c.create(t, gone)
 
-	a := startInstance(t, c, withShard(shard), withNamespace(gone.GetName()), withShortLease())
-	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "gone"))
-	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
-	expectReady(t, c, ws)
-	a.stop(t)
+	for name, forbidden := range map[string]bool{"Missing": false, "Forbidden": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-	// The controller of namespaces does this.
-	if err := c.kube.DeleteAllOf(t.Context(), &coordinationv1.Lease{}, client.InNamespace(gone.GetName())); err != nil {
+			ns, shard := c.namespace(t), unique("shard")
+			gone := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: unique("gone")}}
+			c.create(t, gone)
+
+			a := startInstance(t, c, withShard(shard), withNamespace(gone.GetName()), withShortLease())
+			cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "gone"))
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+			expectReady(t, c, ws)
+			a.stop(t)
+			c.removeNamespace(t, gone)
+
+			rights := withArgs()
+			if forbidden {
+				rights = withKubeconfig(c.exampleUser(t, ns))
+			}
+
+			b := startInstance(t, c, withShard(shard), withShortLease(), rights)
+			c.request(t, ws)
+			expectServedBy(t, b, ws)
+			expectReady(t, c, ws)
+		})
+	}
+}
+
+// removeNamespace removes a namespace that has only Leases, as the controller of namespaces does.
+func (c *cluster) removeNamespace(t *testing.T, ns *corev1.Namespace) {
+	t.Helper()
+
+	if err := c.kube.DeleteAllOf(t.Context(), &coordinationv1.Lease{}, client.InNamespace(ns.GetName())); err != nil {
 		t.Fatal(err)
 	}
 
-	c.remove(t, gone)
-	c.get(t, gone)
+	c.remove(t, ns)
+	c.get(t, ns)
 
-	gone.Spec.Finalizers = nil
-	if err := c.kube.SubResource("finalize").Update(t.Context(), gone); err != nil {
+	ns.Spec.Finalizers = nil
+	if err := c.kube.SubResource("finalize").Update(t.Context(), ns); err != nil {
 		t.Fatal(err)
 	}
 
-	expectGone(t, c, gone)
-
-	b := startInstance(t, c, withShard(shard), withShortLease())
-	c.request(t, ws)
-	expectServedBy(t, b, ws)
-	expectReady(t, c, ws)
+	expectGone(t, c, ns)
 }
 
 // testUnshardedOutage takes the API server away from an unsharded instance in the middle of an

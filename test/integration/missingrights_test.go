@@ -88,7 +88,7 @@ func missingRights() map[string]missingRight {
 		"provider-terraform-leader-election: list leases":   {from: inBothRoles(), starts: unobserved},
 		"provider-terraform-leader-election: create leases": {starts: leaseless("not found")},
 		"provider-terraform-leader-election: update leases": {starts: unrenewed},
-		"provider-terraform-leader-election: delete leases": {untested: "an instance deletes the Lease of a session that ended a minute or an hour ago. TestCollector in internal/shard/session has the time of its own for that"},
+		"provider-terraform-leader-election: delete leases": {untested: "an instance deletes the Leases of a session that ended an hour ago and of its leader election. TestCollector in internal/shard/session has the time of its own for that"},
 
 		// The CLI makes most of these requests, so that they are not in the log of the instance.
 		"provider-terraform-extra: get secrets":    {lacks: blocked(inCLI(`cannot get resource "secrets"`), keptState)},

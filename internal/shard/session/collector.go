@@ -19,22 +19,22 @@ import (
 )
 
 // The Lease of a session that has ended stays for a while: whoever finds a claim of a session without a
-// Lease has to wait for the longest duration. Another instance cannot know which claims name it.
+// Lease has to wait for the longest duration. No instance knows which claims name it on the Workspaces of others, its own
+// sessions included: its Workspaces may have moved since.
 const (
-	collectInterval   = 20 * time.Second
-	collectOwnAfter   = time.Minute
-	collectOtherAfter = time.Hour
+	collectInterval = 20 * time.Second
+	collectAfter    = time.Hour
 )
 
 // Collector returns a task that deletes the Leases of sessions that have ended, except for those that
-// claims name, and those that the leader election of their instance names. id is the instance of this
-// process. named returns the sessions that the claims on its Workspaces name.
-func (o *Observer) Collector(id shard.ID, named func(context.Context) (map[client.ObjectKey]bool, error)) periodic.Task {
+// claims name. With the last one of an instance goes the Lease of its leader election, unless that is in use. named
+// returns the sessions that the claims on the Workspaces of this process name.
+func (o *Observer) Collector(named func(context.Context) (map[client.ObjectKey]bool, error)) periodic.Task {
 	return periodic.Task{
 		Interval: collectInterval,
 		AtOnce:   true,
 		Do: func(ctx context.Context) error {
-			leases := o.collectable(id)
+			leases := o.collectable()
 			if len(leases) == 0 {
 				return nil
 			}
@@ -57,7 +57,7 @@ func (o *Observer) Collector(id shard.ID, named func(context.Context) (map[clien
 }
 
 // collectable returns the Leases of sessions that ended long enough ago.
-func (o *Observer) collectable(id shard.ID) []*coordinationv1.Lease {
+func (o *Observer) collectable() []*coordinationv1.Lease {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
@@ -68,13 +68,8 @@ func (o *Observer) collectable(id shard.ID) []*coordinationv1.Lease {
 			continue
 		}
 
-		after := collectOtherAfter
-		if t.lease.GetLabels()[shard.InstanceLabelKey] == id.Instance() {
-			after = collectOwnAfter
-		}
-
 		// That time is from another machine. If the clocks differ, somebody waits, and nothing else happens.
-		if ended := t.lease.Spec.RenewTime; ended == nil || o.now().Sub(ended.Time) > after {
+		if ended := t.lease.Spec.RenewTime; ended == nil || o.now().Sub(ended.Time) > collectAfter {
 			leases = append(leases, t.lease)
 		}
 	}
@@ -83,17 +78,43 @@ func (o *Observer) collectable(id shard.ID) []*coordinationv1.Lease {
 }
 
 func (o *Observer) collect(ctx context.Context, l *coordinationv1.Lease) error {
-	if id, ok := shard.FromInstance(l.GetLabels()[shard.InstanceLabelKey]); ok {
-		election, err := get(ctx, o.kube, client.ObjectKey{Namespace: o.namespace, Name: id.LeaseName()})
-		if err != nil || election != nil && election.GetAnnotations()[shard.SessionAnnotationKey] == l.GetName() {
-			return err
-		}
+	if used, err := o.collectElection(ctx, l); used || err != nil {
+		return err
 	}
 
-	err := o.kube.Delete(ctx, l, client.Preconditions{UID: &l.UID, ResourceVersion: &l.ResourceVersion})
+	_, err := o.remove(ctx, l)
+
+	return err
+}
+
+// collectElection deletes the Lease of the leader election that names a session that has ended, and was not renewed for as
+// long. It returns true if that Lease stays. If its instance comes back, it makes a new one, and has no session to wait for.
+func (o *Observer) collectElection(ctx context.Context, l *coordinationv1.Lease) (used bool, err error) {
+	id, ok := shard.FromInstance(l.GetLabels()[shard.InstanceLabelKey])
+	if !ok {
+		return false, nil
+	}
+
+	election, err := get(ctx, o.kube, client.ObjectKey{Namespace: o.namespace, Name: id.LeaseName()})
+	if err != nil || election == nil || election.GetAnnotations()[shard.SessionAnnotationKey] != l.GetName() {
+		return false, err
+	}
+
+	if renewed := election.Spec.RenewTime; renewed == nil || o.now().Sub(renewed.Time) <= collectAfter {
+		return true, nil
+	}
+
+	gone, err := o.remove(ctx, election)
+
+	return !gone, err
+}
+
+// remove deletes a Lease if it is unchanged since it was read. It returns false if it is still there.
+func (o *Observer) remove(ctx context.Context, l *coordinationv1.Lease) (bool, error) {
+	err := client.IgnoreNotFound(o.kube.Delete(ctx, l, client.Preconditions{UID: &l.UID, ResourceVersion: &l.ResourceVersion}))
 	if kerrors.IsConflict(err) {
-		err = nil
+		return false, nil
 	}
 
-	return errors.Wrap(client.IgnoreNotFound(err), "cannot delete Lease")
+	return err == nil, errors.Wrap(err, "cannot delete Lease")
 }

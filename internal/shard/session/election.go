@@ -7,6 +7,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
@@ -136,16 +137,6 @@ func (e *Election) Await(ctx context.Context) error {
 func (e *Election) Open(ctx context.Context, session string) error {
 	key, waitsFor := client.ObjectKey{Namespace: e.Namespace, Name: e.ID.LeaseName()}, ""
 
-	ended := func(last string) bool {
-		dead := e.hasEnded(ctx, last)
-		if !dead && last != waitsFor {
-			waitsFor = last
-			e.Log.Info("Waiting for the session of the previous instance to end, or to expire", "lease", last)
-		}
-
-		return dead
-	}
-
 	return apiwait.PollUntilContextCancel(ctx, e.Timing.RetryPeriod/2, true, func(ctx context.Context) (bool, error) {
 		l, err := get(ctx, e.Kube, key)
 		if err != nil {
@@ -154,9 +145,19 @@ func (e *Election) Open(ctx context.Context, session string) error {
 			return false, nil
 		}
 
+		ended := func(last string) bool {
+			dead := e.hasEnded(ctx, l)
+			if !dead && last != waitsFor {
+				waitsFor = last
+				e.Log.Info("Waiting for the session of the previous instance to end, or to expire", "lease", last)
+			}
+
+			return dead
+		}
+
 		switch decideGate(l, e.Identity, session, ended) {
 		case enter:
-			metav1.SetMetaDataAnnotation(&l.ObjectMeta, shard.SessionAnnotationKey, session)
+			e.name(l, session)
 
 			// After a conflict or without an answer, the next read shows what the Lease says.
 			if err := e.Kube.Update(ctx, l); err != nil {
@@ -176,12 +177,24 @@ func (e *Election) Open(ctx context.Context, session string) error {
 	})
 }
 
-// hasEnded says whether a session that worked before has ended.
-func (e *Election) hasEnded(ctx context.Context, session string) bool {
+// name records a session of this process in the Lease. Its own Lease may be gone when somebody asks for how long it may
+// work.
+func (e *Election) name(l *coordinationv1.Lease, session string) {
+	metav1.SetMetaDataAnnotation(&l.ObjectMeta, shard.SessionAnnotationKey, session)
+	metav1.SetMetaDataAnnotation(&l.ObjectMeta, shard.LongestAnnotationKey, strconv.Itoa(int(e.Timing.Longest()/time.Second)))
+}
+
+// hasEnded says whether the session that the Lease names has ended.
+func (e *Election) hasEnded(ctx context.Context, l *coordinationv1.Lease) bool {
 	ctx, cancel := context.WithTimeout(ctx, e.Timing.request())
 	defer cancel()
 
-	return e.Observer.State(ctx, commonv1beta1.Claim{Namespace: e.Namespace, Lease: session, Instance: e.ID.Instance()}) == Dead
+	// It is 0 if it is not known.
+	longest, _ := strconv.ParseInt(l.GetAnnotations()[shard.LongestAnnotationKey], 10, 32)
+
+	return e.Observer.State(ctx, commonv1beta1.Claim{
+		Namespace: e.Namespace, Lease: l.GetAnnotations()[shard.SessionAnnotationKey], Instance: e.ID.Instance(), LongestSeconds: longest,
+	}) == Dead
 }
 
 // awaits returns the session that has to end before this replica may take the Lease, or "" if it holds it.
@@ -277,7 +290,7 @@ func (c *electionLeases) Create(ctx context.Context, l *coordinationv1.Lease, o 
 	c.election.mu.Unlock()
 
 	if opened != "" {
-		metav1.SetMetaDataAnnotation(&l.ObjectMeta, shard.SessionAnnotationKey, opened)
+		c.election.name(l, opened)
 	}
 
 	return c.followed(c.LeaseInterface.Create(ctx, l, o))
@@ -287,7 +300,7 @@ func (c *electionLeases) Create(ctx context.Context, l *coordinationv1.Lease, o 
 // server the Lease expires, but an apply of its holder may go on for longer. If another replica were elected, the holder
 // would interrupt it.
 func (c *electionLeases) Update(ctx context.Context, l *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
-	if last := c.election.awaits(l); last != "" && !c.election.hasEnded(ctx, last) {
+	if last := c.election.awaits(l); last != "" && !c.election.hasEnded(ctx, l) {
 		return nil, errors.Errorf("session %q has not ended", last)
 	}
 

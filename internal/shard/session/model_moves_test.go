@@ -396,6 +396,13 @@ func (m *model) expire(s state, done func(move, state)) {
 	}
 
 	done(sendsEnd, n)
+
+	// The API server may refuse a Lease where there is none.
+	if s.observer.missing {
+		n = s
+		n.observer.ended = true
+		done(endRefused, n)
+	}
 }
 
 func (o *observer) real() observation {

@@ -107,6 +107,7 @@ const (
 	proves        move = "the next process of the pod has the lock, and ends the session"
 	reads         move = "the observer reads the Lease"
 	sendsEnd      move = "the observer sends the end of the session"
+	endRefused    move = "the end of the session is refused, because its Lease is gone"
 	endArrives    move = "the end of the session arrives"
 	kills         move = "the process is killed"
 	losesAnswer   move = "the process is renewed, and does not get the answer"

@@ -68,7 +68,7 @@ type tracked struct {
 	at       time.Time
 	unlisted bool
 
-	// named is what claims say about the session.
+	// named is what the last claim says about the session, with the longest duration of all.
 	named commonv1beta1.Claim
 
 	// appeared says that the session was opened after the first list.
@@ -138,6 +138,8 @@ func (o *Observer) State(ctx context.Context, c commonv1beta1.Claim) State {
 
 	o.mu.Lock()
 	t := o.track(key)
+	// An old CRD drops the duration from claims.
+	c.LongestSeconds = max(c.LongestSeconds, t.named.LongestSeconds)
 	t.named = c
 	recent := t.ended || o.now().Sub(t.at) < o.timing.RetryPeriod
 	o.mu.Unlock()
@@ -230,8 +232,11 @@ func (o *Observer) expire(ctx context.Context, key client.ObjectKey) error {
 	switch err := writeEnd(ctx, o.kube, key, l, cmp.Or(holder, key.Name), named.Instance); {
 	case err == nil:
 		o.log.Info("Ended a session that was not renewed for its duration", "lease", key, "holder", holder)
-	case l == nil && isNamespaceMissing(err):
-		// The end cannot be written, and the session cannot be renewed: its Lease is gone.
+	case l == nil && (isNamespaceMissing(err) || kerrors.IsForbidden(err)):
+		// The end cannot be written, and need not be: a session whose Lease was gone once is never renewed again. The
+		// API server asks for the right first, so that it forbids a Lease in a namespace that does not exist.
+		o.log.Info("A session has ended whose Lease is gone", "lease", key, "holder", holder)
+
 		o.mu.Lock()
 		defer o.mu.Unlock()
 

@@ -6,12 +6,14 @@ package session
 
 import (
 	"context"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -82,8 +84,8 @@ func TestObserver(t *testing.T) {
 		reason string
 		lease  *coordinationv1.Lease
 
-		// gone says that its namespace does not exist.
-		gone bool
+		// uncreated is the answer to a creation of the Lease, if not the usual one.
+		uncreated error
 
 		// released is when the process ends its session.
 		released time.Duration
@@ -93,7 +95,11 @@ func TestObserver(t *testing.T) {
 		"Applying": {reason: "Its process is gone in the middle of an apply.", lease: leaseOf("a", "", 0, 300), want: 5 * time.Minute},
 		"Released": {reason: "Its process has ended it.", lease: leaseOf("a", "", 0, 60), released: 30 * time.Second, want: 30 * time.Second},
 		"Missing":  {reason: "A person has deleted the Lease.", want: 5 * time.Minute},
-		"Gone":     {reason: "A person has deleted the namespace of the Lease.", gone: true, want: 5 * time.Minute},
+		"Gone":     {reason: "A person has deleted the namespace of the Lease.", uncreated: kerrors.NewNotFound(corev1.Resource("namespaces"), namespace), want: 5 * time.Minute},
+		"Forbidden": {
+			reason:    "The same, and the observer has no rights there: the API server asks for these first.",
+			uncreated: kerrors.NewForbidden(coordinationv1.Resource("leases"), "session", nil), want: 5 * time.Minute,
+		},
 	}
 
 	for name, tc := range cases {
@@ -105,7 +111,7 @@ func TestObserver(t *testing.T) {
 					s = newServer(t, labelled(tc.lease.DeepCopy(), "session", "a"))
 				}
 
-				s.gone = tc.gone
+				s.uncreated = tc.uncreated
 				o, ended := newTestObserver(s), make(chan client.ObjectKey, 1)
 				o.OnEnd(func(key client.ObjectKey) { ended <- key })
 
@@ -132,7 +138,7 @@ func TestObserver(t *testing.T) {
 				}
 
 				l, err := get(t.Context(), s, client.ObjectKey{Namespace: namespace, Name: "session"})
-				if err != nil || !tc.gone && !hasEnded(l) {
+				if err != nil || tc.uncreated == nil && !hasEnded(l) {
 					t.Errorf("want the end in the Lease, got %+v, %v", l, err)
 				}
 
@@ -144,6 +150,26 @@ func TestObserver(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNoAnswer has something between this process and the API server, which answers that there is no Lease. The process of
+// the session may have a run.
+func TestNoAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, labelled(leaseOf("a", "", 0, 300), "session", "a"))
+		s.unread = kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, coordinationv1.Resource("leases"), "session", "", 0, true)
+		s.uncreated = kerrors.NewForbidden(coordinationv1.Resource("leases"), "session", nil)
+		o := newTestObserver(s)
+
+		for range 30 {
+			if got := o.State(t.Context(), ofSession("session")); got != Unknown {
+				t.Fatalf("State(...): want it to be unknown whether the session is alive, got %s", got)
+			}
+
+			time.Sleep(15 * time.Second)
+		}
+	})
 }
 
 // TestLateRenewal ends a session that its process renews at the same moment.
@@ -216,7 +242,19 @@ func TestPresence(t *testing.T) {
 	})
 }
 
-// TestCollector deletes the Leases of sessions that ended long ago, and no others.
+func mustParse(t *testing.T, name string) shard.ID {
+	t.Helper()
+
+	id, err := shard.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return id
+}
+
+// TestCollector deletes the Leases of sessions that ended long ago, and no others. With the last one of an instance goes that
+// of its leader election.
 func TestCollector(t *testing.T) {
 	t.Parallel()
 
@@ -229,27 +267,62 @@ func TestCollector(t *testing.T) {
 		return l
 	}
 
-	election := leaseOf("e", "", 0, 60)
-	election.SetName(shard.CatchAll().LeaseName())
-	election.SetAnnotations(map[string]string{shard.SessionAnnotationKey: "elected"})
+	// The leader election of a shard, or of the catch-all.
+	election := func(id shard.ID, session string, age time.Duration) *coordinationv1.Lease {
+		l := leaseOf("e", "", 0, 60)
+		l.SetName(id.LeaseName())
+		l.SetResourceVersion("")
+		l.SetAnnotations(map[string]string{shard.SessionAnnotationKey: session})
 
-	s := newServer(t, election, labelled(leaseOf("a", "", 0, 60), "live", "a"),
-		old("own", "mode.unsharded", 2*time.Minute), old("young", "mode.unsharded", 30*time.Second), old("named", "mode.unsharded", time.Hour),
-		old("other", "b", 2*time.Hour), old("recent", "b", 2*time.Minute), old("elected", "mode.catch-all", 2*time.Hour))
+		l.Spec.RenewTime = &metav1.MicroTime{Time: time.Now().Add(-age)}
+
+		return l
+	}
+
+	abandoned, changed, restarted := mustParse(t, "abandoned"), mustParse(t, "changed"), mustParse(t, "restarted")
+
+	s := newServer(t, labelled(leaseOf("a", "", 0, 60), "live", "a"),
+		old("own", "mode.unsharded", 2*time.Hour), old("moved", "mode.unsharded", 50*time.Minute), old("named", "mode.unsharded", 2*time.Hour),
+		old("other", "b", 2*time.Hour), old("recent", "b", 50*time.Minute),
+		election(shard.CatchAll(), "elected", time.Second), old("elected", "mode.catch-all", 2*time.Hour),
+		election(abandoned, "last", 2*time.Hour), old("last", "abandoned", 2*time.Hour), old("first", "abandoned", 3*time.Hour),
+		election(changed, "before", 2*time.Hour), old("before", "changed", 2*time.Hour),
+		election(restarted, "now", 2*time.Hour), labelled(leaseOf("a", "", 0, 60), "now", "restarted"), old("then", "restarted", 2*time.Hour))
+
+	// It is elected again between the read of its Lease and the deletion.
+	s.deleting = func(o client.Object) {
+		if o.GetName() != changed.LeaseName() {
+			return
+		}
+
+		l := election(changed, "before", 0)
+		l.SetResourceVersion(o.GetResourceVersion())
+
+		if err := s.Update(t.Context(), l); err != nil {
+			t.Error(err)
+		}
+	}
+
 	o := newTestObserver(s)
 
 	if err := o.refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 
-	task := o.Collector(shard.ID{}, func(context.Context) (map[client.ObjectKey]bool, error) {
+	task := o.Collector(func(context.Context) (map[client.ObjectKey]bool, error) {
 		return map[client.ObjectKey]bool{{Namespace: namespace, Name: "named"}: true}, nil
 	})
 	if err := task.Do(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 
-	for name, gone := range map[string]bool{"live": false, "own": true, "young": false, "named": false, "other": true, "recent": false, "elected": false} {
+	for name, gone := range map[string]bool{
+		"live": false, "own": true, "moved": false, "named": false, "other": true, "recent": false,
+		shard.CatchAll().LeaseName(): false, "elected": false,
+		abandoned.LeaseName(): true, "last": true, "first": true,
+		changed.LeaseName(): false, "before": false,
+		restarted.LeaseName(): false, "now": false, "then": true,
+	} {
 		err := s.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &coordinationv1.Lease{})
 		if kerrors.IsNotFound(err) != gone {
 			t.Errorf("Lease %q: want it gone %t, got %v", name, gone, err)

@@ -449,12 +449,13 @@ func (s *Session) read(ctx context.Context) (*coordinationv1.Lease, error) {
 	return get(ctx, s.o.Kube, s.key)
 }
 
-// get returns a Lease, or nil if there is none.
+// get returns a Lease, or nil if there is none. Only the API server knows that: something in between may answer any
+// request with the same code.
 func get(ctx context.Context, kube client.Reader, key client.ObjectKey) (*coordinationv1.Lease, error) {
 	l := &coordinationv1.Lease{}
 
 	err := kube.Get(ctx, key, l)
-	if kerrors.IsNotFound(err) {
+	if kerrors.IsNotFound(err) && !kerrors.IsUnexpectedServerError(err) {
 		return nil, nil //nolint:nilnil // A missing Lease is an answer.
 	}
 

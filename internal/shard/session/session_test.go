@@ -13,8 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -36,8 +34,11 @@ func testTiming() Timing {
 type server struct {
 	client.Client
 
-	// gone says that the namespace of the Leases was deleted.
-	gone bool
+	// uncreated is the answer to all creations, and unread that to all reads, if there is one.
+	uncreated, unread error
+
+	// deleting is called before a deletion, if it is set.
+	deleting func(o client.Object)
 
 	mu         sync.Mutex
 	away, lose bool
@@ -72,14 +73,25 @@ func newServer(t *testing.T, leases ...client.Object) *server {
 
 	s.Client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(leases...).Build(), interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if s.unread != nil {
+				return s.unread
+			}
+
 			return answer(func() error { return c.Get(ctx, key, o, opts...) })
 		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			if s.gone {
-				return kerrors.NewNotFound(corev1.Resource("namespaces"), o.GetNamespace())
+			if s.uncreated != nil {
+				return s.uncreated
 			}
 
 			return answer(func() error { return c.Create(ctx, o, opts...) })
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			if s.deleting != nil {
+				s.deleting(o)
+			}
+
+			return c.Delete(ctx, o, opts...)
 		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
 			return answer(func() error { return c.Update(ctx, o, opts...) })
