@@ -163,6 +163,7 @@ func TestFiles(t *testing.T) {
 	want := map[string]entry{
 		"bin":                              {mode: 0o777, link: "usr/bin"},
 		"usr/bin/example":                  {mode: 0o755, contents: "program"},
+		"usr/bin/sh":                       {mode: 0o777, link: "bash"},
 		"usr/local/bin/" + provider:        {mode: 0o755, contents: "the provider"},
 		"usr/share/doc/example/copyright":  {mode: 0o644, contents: "terms"},
 		"usr/share/doc/provider-terraform": {mode: 0o755},

@@ -132,6 +132,17 @@ func (s stage) directories() (paths []string, mode int64, err error) {
 	return strings.Fields(found[2]), mode, err
 }
 
+// links returns the symbolic links, with what they link to.
+func (s stage) links() map[string]string {
+	links := map[string]string{}
+
+	for _, found := range regexp.MustCompile(`ln -sf (\S+) (\S+)`).FindAllStringSubmatch(s.run(), -1) {
+		links[found[2]] = found[1]
+	}
+
+	return links
+}
+
 // config returns the settings of the image. Those of FROM are the supplied ones.
 func (s stage) config(from v1.Config) (v1.Config, error) {
 	c := v1.Config{Env: slices.Clone(from.Env), Labels: map[string]string{}, ExposedPorts: map[string]struct{}{}}

@@ -8,6 +8,7 @@
 package image
 
 import (
+	"archive/tar"
 	"context"
 	"errors"
 	"fmt"
@@ -176,7 +177,7 @@ func (l *layer) packages(ctx context.Context, shipped stage, known base, package
 		err = l.text("etc/ssl/certs/ca-certificates.crt", authorities)
 	}
 
-	return errors.Join(err, l.text(statusFile, known.status+status), l.users(shipped, known), l.directories(shipped))
+	return errors.Join(err, l.text(statusFile, known.status+status), l.users(shipped, known), l.directories(shipped), l.symlinks(shipped.links()))
 }
 
 // output adds a program or the directory of documents.
@@ -211,6 +212,16 @@ func (l *layer) directories(shipped stage) error {
 	paths, mode, err := shipped.directories()
 	for _, p := range paths {
 		err = errors.Join(err, l.directory(p, mode))
+	}
+
+	return err
+}
+
+// symlinks adds links that replace those of the base.
+func (l *layer) symlinks(links map[string]string) error {
+	var err error
+	for _, name := range slices.Sorted(maps.Keys(links)) {
+		err = errors.Join(err, l.add(tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: links[name], Mode: 0o777}, nil))
 	}
 
 	return err

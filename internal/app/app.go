@@ -160,9 +160,18 @@ func (i *instance) openRoot(context.Context) (err error) {
 		i.log.Info("Plugins that need a socket cannot start, mount a volume there", "TMPDIR", os.TempDir(), "error", err)
 	}
 
-	// The CLI refuses to run without this directory.
-	if dir, _ := environ.Lookup(i.o.Environ, plugincache.Variable); dir != "" {
-		_, err = workdir.Usable(filepath.Clean(dir))
+	dir, _ := environ.Lookup(i.o.Environ, plugincache.Variable)
+	if dir == "" {
+		return nil
+	}
+
+	_, err = workdir.Usable(filepath.Clean(dir))
+
+	// The CLI refuses to run without this directory. It need not write there, if no ProviderConfig uses the plugin cache.
+	if info, statErr := os.Stat(dir); err != nil && statErr == nil && info.IsDir() {
+		i.log.Info("The plugin cache cannot be written. Set pluginCache to false in all ProviderConfigs, or mount a volume there", plugincache.Variable, dir, "error", err)
+
+		return nil
 	}
 
 	return errors.Wrap(err, plugincache.Variable)

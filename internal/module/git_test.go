@@ -419,14 +419,14 @@ func TestForeignRepository(t *testing.T) {
 	p.expect(t, files{"main.tf": "m"})
 }
 
-// TestWithoutGit has a PATH of the Workspace that does not lead to git.
+// TestWithoutGit has a PATH of the provider that does not lead to git.
 func TestWithoutGit(t *testing.T) {
 	t.Parallel()
 
 	p := newPlace(t, "git::https://example.org/m")
 	p.request.Env = environment(t, "PATH=$PATH:/opt/aws/bin")
 
-	if got := p.ensureFails(t); !strings.Contains(got, "PATH in spec.forProvider.env, if set, replaces the one of the provider") {
+	if got := p.ensureFails(t); !strings.Contains(got, "it is not in PATH of the provider") {
 		t.Errorf("Ensure(...): want an error that names the variable, got %q", got)
 	}
 }

@@ -107,6 +107,20 @@ func TestBrokenProvider(t *testing.T) {
 	})
 }
 
+// TestReadOnlyPluginCache has a directory that nobody can write to, as the variable of the image names one on a read-only file system. No
+// ProviderConfig uses it.
+func TestReadOnlyPluginCache(t *testing.T) {
+	t.Parallel()
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	startInstance(t, c, withShard(shard), withEnv("TF_PLUGIN_CACHE_DIR", "/sys"))
+
+	cfg := c.createConfig(t, namespacedScope, ns, configSpec{PluginCache: new(false)})
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`output "a" { value = 1 }`))
+	expectReady(t, c, ws)
+}
+
 func testBrokenProvider(t *testing.T, cli, cache string) {
 	t.Helper()
 

@@ -293,7 +293,7 @@ func listRefs(ctx context.Context, address string, patterns ...string) (string, 
 	}
 
 	if errors.Is(err, exec.ErrNotFound) {
-		return "", fmt.Errorf("cannot run git: %w: PATH in spec.forProvider.env, if set, replaces the one of the provider, and $PATH in it means nothing", err)
+		return "", fmt.Errorf("cannot run git: %w: it is not in PATH of the provider", err)
 	}
 
 	if err != nil {
