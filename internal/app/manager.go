@@ -85,6 +85,16 @@ func loadConfig() (*rest.Config, error) {
 	}
 }
 
+// served leaves the part of a CRD that the gate of the controllers needs. The gate would not start a controller for a CRD that is being
+// deleted. The API server serves its objects until the last one is gone, and they need their controller to end.
+func served(o any) (any, error) {
+	if crd, ok := o.(*extv1.CustomResourceDefinition); ok {
+		crd.SetDeletionTimestamp(nil)
+	}
+
+	return customresourcesgate.TransformStripCRDSchema(o)
+}
+
 // newManager makes the manager. It knows no leader election: see join.
 func (i *instance) newManager(context.Context) error {
 	o := i.o
@@ -97,7 +107,7 @@ func (i *instance) newManager(context.Context) error {
 	}
 
 	byObject := map[client.Object]cache.ByObject{
-		&extv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
+		&extv1.CustomResourceDefinition{}: {Transform: served},
 	}
 	uncached := []client.Object{&corev1.ConfigMap{}}
 

@@ -437,7 +437,7 @@ func TestHTTPCredentials(t *testing.T) {
 			reason:  "The server may refer to the archive.",
 			address: s.url + "/m",
 			env:     []string{"PATH=" + os.Getenv("PATH")},
-			want:    "bad response code: 401: correct the address, or give credentials for it",
+			want:    "bad response code: 401: correct the address, or give credentials for it: user and password in the address, or a file .netrc in HOME of the provider. For a repository, use git:: and its address",
 		},
 		"Wrong": {
 			reason:  "Wrong credentials are not shown.",

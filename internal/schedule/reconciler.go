@@ -167,7 +167,15 @@ func (r *Reconciler) next(ws workspace.Workspace, req reconcile.Request, f Facts
 	// The poll interval counts from the observation, which may be older than this reconcile.
 	case result.RequeueAfter > 0 && record.Observed():
 		return reconcile.Result{RequeueAfter: max(r.policy.until(f, record.Observation.At, now), time.Millisecond)}
+	// Nothing exists that the policies allow to observe. The managed reconciler would try again at once.
+	case result.Requeue && f.mayOnlyWait(record) && !workspace.MayCreate(ws): //nolint:staticcheck // The managed reconciler sets it.
+		return reconcile.Result{RequeueAfter: max(r.policy.until(f, record.Observation.At, now), time.Millisecond)}
 	default:
 		return result
 	}
+}
+
+// mayOnlyWait says whether an observation that succeeded has found nothing, and nothing may be done about that but to create it.
+func (f Facts) mayOnlyWait(r Record) bool {
+	return r.Observed() && r.Failures.Count == 0 && !r.Observation.Exists && !f.Deleted && !f.MayUpdate
 }

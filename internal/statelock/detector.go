@@ -134,7 +134,13 @@ func (e LockedError) Error() string {
 		// What follows is the lock that the run wanted.
 		said, _, _ := strings.Cut(e.Err.Error(), "Lock Info:")
 
-		return strings.TrimSpace(said) + ": the backend does not say who holds it"
+		said = strings.TrimSpace(said)
+		// The request for the lock may have failed, which pg reports in the same way.
+		if !strings.Contains(strings.ToLower(said), "already locked") {
+			return said
+		}
+
+		return said + ": the backend does not say who holds it"
 	}
 
 	remedy := "remove it with the command force-unlock of the CLI and the same backend"

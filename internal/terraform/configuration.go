@@ -285,7 +285,10 @@ func refersTo(attributes hcl.Attributes, roots []string) bool {
 // jsonExceedsLimits says whether a string of a JSON text exceeds the limits. Each is a template where it is an expression, and so
 // is the name of each attribute.
 func jsonExceedsLimits(src []byte) bool {
-	for d := json.NewDecoder(bytes.NewReader(src)); ; {
+	d := json.NewDecoder(bytes.NewReader(src))
+	d.UseNumber() // HCL has no limit.
+
+	for {
 		t, err := d.Token()
 		if err != nil {
 			return !errors.Is(err, io.EOF)

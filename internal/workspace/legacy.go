@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 )
 
 // This file recognizes what a version of the provider has left in a status that recorded neither states nor their owners.
@@ -49,6 +51,14 @@ const (
 
 // RecordAvailable records in the checksum that such a version has left the Workspace Available: the condition Ready changes.
 func RecordAvailable(ws Workspace) { markAvailable(ws, availableChecksum) }
+
+// HasOnlyObserved says whether such a version has only observed for the Workspace, as far as the status and its annotations tell. With the
+// state that this version records, its checksum would make the Workspace the owner as soon as its policies allow more.
+func HasOnlyObserved(ws Workspace) bool {
+	own := ws.GetOwnership()
+
+	return OnlyObserves(ws) && own.Lineage == "" && own.CreationStarted == nil && isLegacyChecksum(ws.GetObservation().Checksum) && meta.GetExternalCreateSucceeded(ws).IsZero()
+}
 
 // Disown records in the checksum that the state which such a version had found belongs to another Workspace. It is no loss if this one gets
 // a state of its own.

@@ -12,6 +12,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
@@ -19,7 +20,7 @@ import (
 // testSafeStart starts an instance before the CRDs exist. It begins to serve the CRDs of
 // each group when they are created, independently of the other group. For that it needs
 // only the rights of the example for an installation by hand. Without the other group it removes the Lease of
-// an earlier session, too, and stays ready.
+// an earlier session, too, and stays ready. Another instance starts when a CRD is being deleted.
 func testSafeStart(t *testing.T, c *cluster) {
 	t.Helper()
 
@@ -47,11 +48,21 @@ func testSafeStart(t *testing.T, c *cluster) {
 		earlier.SetLabels(c.sessionOf(t, ws).GetLabels())
 		earlier.SetAnnotations(map[string]string{"terraform.crossplane.io/released-by": "host_earlier"})
 		earlier.Spec.HolderIdentity = new("")
-		earlier.Spec.RenewTime = new(metav1.NewMicroTime(time.Now().Add(-2 * time.Minute)))
+		earlier.Spec.RenewTime = new(metav1.NewMicroTime(time.Now().Add(-2 * time.Hour)))
 		c.create(t, earlier)
 		expectGone(t, c, earlier)
 		expectServing(t, i, "/readyz")
 	})
+
+	// The CRD was deleted while no instance was there, for example with the package.
+	i.stop(t)
+
+	crd := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "workspaces." + groups[namespacedScope]}}
+	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	c.remove(t, crd)
+
+	startInstance(t, c, withShard(shard), withKubeconfig(c.exampleUser(t)))
+	expectGone(t, c, crd)
 }
 
 // user makes a user with the supplied rules, and returns the path of the user's

@@ -200,7 +200,9 @@ func (a *applier) Update(ctx context.Context, ws workspace.Workspace) (managed.E
 		case errors.As(err, &refusedError{}):
 			neverReady(ws)
 		// An apply that found the state locked, or another one than was approved, has changed nothing.
-		case !terraform.IsLocked(err) && !errors.Is(err, errStaleApproval):
+		case terraform.IsLocked(err), errors.Is(err, errStaleApproval):
+			notBegun(ws)
+		default:
 			applyFailed(ws)
 		}
 
@@ -281,10 +283,12 @@ func (a *applier) apply(ctx context.Context, ws workspace.Workspace, reason even
 		return err
 	})
 	if err != nil {
-		a.unsaved.remember(ctx, ws, err)
+		a.unsaved.remember(ctx, ws)
 
 		err = a.unsaved.retrySaveState(ctx, ws, err)
-		a.left = a.reportFailed(ctx, ws, a.state, a.plan.Prior, err)
+		if !a.unsaved.isKept() {
+			a.left = a.reportFailed(ctx, ws, a.state, a.plan.Prior, err)
+		}
 
 		if steps.began {
 			a.ownLeft(ctx, ws)

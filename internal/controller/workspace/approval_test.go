@@ -7,6 +7,7 @@ package workspace
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -267,6 +268,33 @@ func TestApproveNothing(t *testing.T) {
 
 	if c := r.ws.GetCondition(workspace.TypeAwaitingApproval); c.Status == corev1.ConditionTrue || r.failure != nil {
 		t.Errorf("want a plan that is not reviewed, got %s: %s, and error %v", c.Reason, c.Message, r.failure)
+	}
+}
+
+// TestLockedAfterApproval has an approved update whose state is locked. Ready does not say that it is applied.
+func TestLockedAfterApproval(t *testing.T) {
+	t.Parallel()
+
+	waits := xpv2.Unavailable()
+	waits.Reason = reasonWaits
+
+	r := newAttempt(t, with(owner, func(ws *clusterv1beta1.Workspace) { ws.SetConditions(waits) }))
+	r.observed(t, changes(), ownState())
+	r.runner.applyErr = lockedBy("alice@laptop", time.Now())
+
+	o := r.ws.GetObservation()
+	o.Plan.ID = "x-1"
+	r.ws.SetObservation(o)
+
+	during := ""
+	r.runner.applying = func() { during = r.ws.GetCondition(xpv2.TypeReady).Message }
+
+	if _, err := r.Update(t.Context(), r.ws); !terraform.IsLocked(err) {
+		t.Errorf("Update(...): want the lock, got %v", err)
+	}
+
+	if c := r.ws.GetCondition(xpv2.TypeReady); !strings.HasPrefix(during, applyingPrefix) || c.Message != planNotApplied {
+		t.Errorf("want Ready to say %q and then %q, got %q and %q", applyingPrefix, planNotApplied, during, c.Message)
 	}
 }
 

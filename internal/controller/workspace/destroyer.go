@@ -263,7 +263,9 @@ func (d *destroyer) destroyState(ctx context.Context, ws workspace.Workspace, fo
 	complete := err == nil
 	if !complete {
 		err = d.unsaved.retrySaveState(ctx, ws, err)
-		d.reportFailed(ctx, ws, d.state, found, err)
+		if !d.unsaved.isKept() {
+			d.reportFailed(ctx, ws, d.state, found, err)
+		}
 	}
 
 	err = d.saveDestroyed(ctx, ws, err)

@@ -42,8 +42,8 @@ func (g *stateGuard) lostState(ws workspace.Workspace, found *terraform.State) e
 		where = " The module has no backend now, or a local one. If it had another one before, restore that, and the state is there. Otherwise its state was on the disk of the instance that served the Workspace before, in the workspace_dir of the backend, or below the spec.forProvider.entrypoint of that time."
 	}
 
-	if hosts := g.Locks.Predecessors(ws).Hosts; !place.OnDisk && len(hosts) > 0 && hosts[0] != g.Locks.Host {
-		where = fmt.Sprintf(" If the last run could not save it, it is on the disk of %s: let that instance serve the Workspace again.", hosts[0])
+	if host := g.otherDisk(ws); !place.OnDisk && host != "" {
+		where = fmt.Sprintf(" If the last run could not save it, it is on the disk of %s: let that instance serve the Workspace again.", host)
 	}
 
 	if place.HTTP && found.Lineage == "" {
@@ -67,6 +67,21 @@ func (g *stateGuard) lostState(ws workspace.Workspace, found *terraform.State) e
 	}
 
 	return err
+}
+
+// otherDisk returns the instance that made the last run of the Workspace if that was on another disk, or "".
+func (g *stateGuard) otherDisk(ws workspace.Workspace) string {
+	p := g.Locks.Predecessors(ws)
+	if len(p.Hosts) == 0 || p.Hosts[0] == g.Locks.Host {
+		return ""
+	}
+
+	// The record is on the disk: it is of that instance on the same volume, or of this one since it has the Workspace.
+	if n, err := g.cli.RunRecord(); err != nil || n != nil && (n.Host == p.Hosts[0] || n.Host == g.Locks.Host && n.Taken.Equal(p.Until)) {
+		return ""
+	}
+
+	return p.Hosts[0]
 }
 
 // withLostState returns the loss of the state if a plan has failed with err because there is no state, and

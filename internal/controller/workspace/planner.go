@@ -159,7 +159,7 @@ func (pl *planner) planned(ctx context.Context, ws workspace.Workspace, suspect 
 
 	// Nothing else removes these states: a Workspace that was never observed, or may not be
 	// deleted from, is deleted without a run.
-	if (err != nil && workspace.IsStateless(ws)) || (workspace.OnlyObserves(ws) && (err != nil || p.Prior.Empty())) {
+	if (err != nil && workspace.IsStateless(ws)) || (nothingFollows(ws, false) && (err != nil || p.Prior.Empty())) {
 		pl.states.removeEmptyStates(ctx, ws)
 	}
 

@@ -87,7 +87,7 @@ func neverReady(ws workspace.Workspace) {
 func served(ws workspace.Workspace) {
 	was, own := ws.GetCondition(xpv2.TypeReady), ws.GetOwnership()
 	reported := ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue && ws.GetCondition(workspace.TypeDrifted).Status == corev1.ConditionTrue
-	outdated := isNotServed(ws) || was.Status == corev1.ConditionUnknown || was.Reason == xpv2.ReasonCreating || strings.HasSuffix(was.Message, "see Synced") || saysThatItWaits(ws)
+	outdated := isNotServed(ws) || was.Status == corev1.ConditionUnknown || was.Reason == xpv2.ReasonCreating || strings.HasSuffix(was.Message, "see Synced") || saysThatItWaits(ws) || isApplying(ws)
 
 	switch {
 	// Something exists, so that what is left to create would be an update.
@@ -130,6 +130,20 @@ func applying(ws workspace.Workspace, s *commonv1beta1.PlanSummary) {
 	if saysThatItWaits(ws) {
 		unavailable(ws, applyingPrefix+describe(s))
 	}
+}
+
+// notBegun is for a Workspace whose approved update has not begun.
+func notBegun(ws workspace.Workspace) {
+	if isApplying(ws) {
+		unavailable(ws, planNotApplied)
+	}
+}
+
+// isApplying says whether Ready tells of an update in progress, see applying.
+func isApplying(ws workspace.Workspace) bool {
+	c := ws.GetCondition(xpv2.TypeReady)
+
+	return c.Reason == xpv2.ReasonUnavailable && strings.HasPrefix(c.Message, applyingPrefix)
 }
 
 // isNotServed says whether Ready is what an instance has written that found nobody to serve the Workspace.

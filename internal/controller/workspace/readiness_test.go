@@ -76,6 +76,9 @@ func TestReady(t *testing.T) {
 		"RestNotApprovable": {
 			reason: "So did the rest of an apply.", ws: with(planned, conditions(says(restWaits), differs, xpv2.ReconcileSuccess())), want: xpv2.ReasonUnavailable, message: "The plan has changes: see Drifted",
 		},
+		"NotUpdatable": {
+			reason: "Its update was not applied, and may not be any more.", ws: with(planned, conditions(says("Applying: 1 to add"), differs, xpv2.ReconcileSuccess())), want: xpv2.ReasonUnavailable, message: "The plan has changes: see Drifted",
+		},
 		"WaitsDrifted": {reason: "It waits still.", ws: with(planned, conditions(waits, waiting, differs, xpv2.ReconcileSuccess())), want: reasonWaits},
 		"NotObserved":  {reason: "This instance serves it now, and could not observe it.", ws: with(conditions(notServed, xpv2.ReconcileError(errors.New("boom")))), want: xpv2.ReasonUnavailable},
 		"NotUpdated":   {reason: "This instance serves it now, and may not update it.", ws: with(conditions(notServed, xpv2.ReconcileSuccess()), planned), want: xpv2.ReasonUnavailable},

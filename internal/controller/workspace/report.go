@@ -47,6 +47,10 @@ func (ps *pass) report(ctx context.Context, ws workspace.Workspace, seen schedul
 		o.Checksum = checksum(ws)
 	}
 
+	if workspace.HasOnlyObserved(ws) {
+		o.Checksum = ""
+	}
+
 	warned(ps.recorder, ws, seen.Warnings)
 
 	o.RemoteSource, o.Plan, o.Warnings = seen.Source, seen.Plan, seen.Warnings

@@ -283,12 +283,19 @@ func isLater(s, than commonv1beta1.StateSummary) bool {
 	return s.Lineage != ""
 }
 
-// remember writes the state that an apply which failed with err could not save to the status. An instance with another disk would
-// create everything in it again: so it finds that the state is lost. The record of the run gets it first, or this instance would
-// take the state in the status for that of another one.
-func (u *unsavedState) remember(ctx context.Context, ws workspace.Workspace, err error) {
-	path, pathErr := u.cli.UnsavedState()
-	if !terraform.IsStateUnsaved(err) || pathErr != nil || path == "" {
+// isKept says whether there is a state that the backend does not have. The one there is older than what the status has.
+func (u *unsavedState) isKept() bool {
+	path, err := u.cli.UnsavedState()
+
+	return err == nil && path != ""
+}
+
+// remember writes the state that an apply could not save to the status. An instance with another disk would create everything in it
+// again: so it finds that the state is lost. The record of the run gets it first, or this instance would take the state in the
+// status for that of another one.
+func (u *unsavedState) remember(ctx context.Context, ws workspace.Workspace) {
+	path, err := u.cli.UnsavedState()
+	if err != nil || path == "" {
 		return
 	}
 

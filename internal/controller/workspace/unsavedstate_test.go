@@ -184,8 +184,60 @@ func TestRemember(t *testing.T) {
 	}
 
 	r.Locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{"pod-2"}} }
+
+	// This process made the last run.
+	if err := r.planner.guard.lostState(r.ws, &prior); err == nil || strings.Contains(err.Error(), "on the disk of") {
+		t.Errorf("lostState(...): want the loss and no instance, got %v", err)
+	}
+
+	// It was made on another disk.
+	r.runner.record = nil
 	if err := r.planner.guard.lostState(r.ws, &prior); err == nil || !strings.Contains(err.Error(), "is an old copy: ") || !strings.Contains(err.Error(), "it is on the disk of pod-2") {
 		t.Errorf("lostState(...): want the loss and the instance, got %v", err)
+	}
+}
+
+// TestRememberKept has a state that the backend never takes, and that the runs use. A run that fails in the middle leaves it. The older
+// state of the backend does not replace it in the status.
+func TestRememberKept(t *testing.T) {
+	t.Parallel()
+
+	for name, run := range map[string]func(r *attempt) error{
+		"apply": func(r *attempt) error {
+			_, err := r.Update(t.Context(), r.ws)
+
+			return err
+		},
+		"destroy": func(r *attempt) error {
+			_, err := r.Delete(t.Context(), r.ws)
+
+			return err
+		},
+	} {
+		kept, backend := ownState(), ownState()
+		backend.Serial, backend.Resources, backend.Managed = kept.Serial-2, 1, 1
+
+		r := newAttempt(t, with(owner))
+		r.observed(t, changes(), kept)
+		r.runner.unsaved = filepath.Join(t.TempDir(), "errored.tfstate")
+		r.runner.pushErr = tooLarge("state push")
+		r.runner.applyErr = &terraform.Error{Op: "apply", ExitCode: 1}
+		r.runner.destroyErr = &terraform.Error{Op: "destroy", ExitCode: 1}
+		r.runner.applying = func() { r.runner.latest = &backend }
+		r.runner.destroying = r.runner.applying
+		r.Runs.Stop = t.Context()
+
+		if err := os.WriteFile(r.runner.unsaved, fmt.Appendf(nil, `{"version": 4, "lineage": %q, "serial": %d, "resources": [{"mode": "managed", "type": "a", "name": "b", "instances": [{}]}, {"mode": "managed", "type": "a", "name": "c", "instances": [{}]}]}`, kept.Lineage, kept.Serial), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := run(r); err == nil {
+			t.Errorf("%s: want an error, got none", name)
+		}
+
+		if s := workspace.Remembered(r.ws); s.Serial < int64(kept.Serial) { //nolint:gosec // It is small.
+			t.Errorf("%s: want the state that is kept in the status, got %+v", name, s)
+		}
 	}
 }
 

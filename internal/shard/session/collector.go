@@ -24,6 +24,9 @@ import (
 const (
 	collectInterval = 20 * time.Second
 	collectAfter    = time.Hour
+
+	// An instance that is away for less finds its last session, so that it does not wait for it, and the assigner finds the shard.
+	collectElectionAfter = 7 * 24 * time.Hour
 )
 
 // Collector returns a task that deletes the Leases of sessions that have ended, except for those that
@@ -87,8 +90,8 @@ func (o *Observer) collect(ctx context.Context, l *coordinationv1.Lease) error {
 	return err
 }
 
-// collectElection deletes the Lease of the leader election that names a session that has ended, and was not renewed for as
-// long. It returns true if that Lease stays. If its instance comes back, it makes a new one, and has no session to wait for.
+// collectElection deletes the Lease of the leader election that names a session that has ended, and was not renewed for
+// collectElectionAfter. It returns true if that Lease stays.
 func (o *Observer) collectElection(ctx context.Context, l *coordinationv1.Lease) (used bool, err error) {
 	id, ok := shard.FromInstance(l.GetLabels()[shard.InstanceLabelKey])
 	if !ok {
@@ -100,7 +103,7 @@ func (o *Observer) collectElection(ctx context.Context, l *coordinationv1.Lease)
 		return false, err
 	}
 
-	if renewed := election.Spec.RenewTime; renewed == nil || o.now().Sub(renewed.Time) <= collectAfter {
+	if renewed := election.Spec.RenewTime; renewed == nil || o.now().Sub(renewed.Time) <= collectElectionAfter {
 		return true, nil
 	}
 

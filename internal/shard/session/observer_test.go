@@ -279,15 +279,16 @@ func TestCollector(t *testing.T) {
 		return l
 	}
 
-	abandoned, changed, restarted := mustParse(t, "abandoned"), mustParse(t, "changed"), mustParse(t, "restarted")
+	abandoned, changed, restarted, away := mustParse(t, "abandoned"), mustParse(t, "changed"), mustParse(t, "restarted"), mustParse(t, "away")
 
 	s := newServer(t, labelled(leaseOf("a", "", 0, 60), "live", "a"),
 		old("own", "mode.unsharded", 2*time.Hour), old("moved", "mode.unsharded", 50*time.Minute), old("named", "mode.unsharded", 2*time.Hour),
 		old("other", "b", 2*time.Hour), old("recent", "b", 50*time.Minute),
 		election(shard.CatchAll(), "elected", time.Second), old("elected", "mode.catch-all", 2*time.Hour),
-		election(abandoned, "last", 2*time.Hour), old("last", "abandoned", 2*time.Hour), old("first", "abandoned", 3*time.Hour),
-		election(changed, "before", 2*time.Hour), old("before", "changed", 2*time.Hour),
-		election(restarted, "now", 2*time.Hour), labelled(leaseOf("a", "", 0, 60), "now", "restarted"), old("then", "restarted", 2*time.Hour))
+		election(abandoned, "last", 8*24*time.Hour), old("last", "abandoned", 8*24*time.Hour), old("first", "abandoned", 9*24*time.Hour),
+		election(changed, "before", 8*24*time.Hour), old("before", "changed", 8*24*time.Hour),
+		election(away, "night", 12*time.Hour), old("night", "away", 12*time.Hour),
+		election(restarted, "now", 8*24*time.Hour), labelled(leaseOf("a", "", 0, 60), "now", "restarted"), old("then", "restarted", 2*time.Hour))
 
 	// It is elected again between the read of its Lease and the deletion.
 	s.deleting = func(o client.Object) {
@@ -321,6 +322,7 @@ func TestCollector(t *testing.T) {
 		shard.CatchAll().LeaseName(): false, "elected": false,
 		abandoned.LeaseName(): true, "last": true, "first": true,
 		changed.LeaseName(): false, "before": false,
+		away.LeaseName(): false, "night": false,
 		restarted.LeaseName(): false, "now": false, "then": true,
 	} {
 		err := s.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &coordinationv1.Lease{})

@@ -64,7 +64,12 @@ func (g *httpGetter) Get(dst string, u *url.URL) error {
 		return errors.New("the server offers no module there: use the address of an archive, or git:: and the address of a repository")
 	}
 
-	return withCredentialsAdvice(err)
+	// Without the name of an archive, the address of a repository is more likely.
+	if advised := withCredentialsAdvice(err); advised != err { //nolint:errorlint // It is the same one, or another.
+		return fmt.Errorf("%w. For a repository, use git:: and its address", advised)
+	}
+
+	return err
 }
 
 // GetFile downloads an archive.
