@@ -43,6 +43,10 @@ func settled(change ...func(ws *clusterv1beta1.Workspace)) *clusterv1beta1.Works
 
 func changedSpec(ws *clusterv1beta1.Workspace) { ws.SetGeneration(2) }
 
+func withPolicies(p ...xpv2.ManagementAction) func(ws *clusterv1beta1.Workspace) {
+	return func(ws *clusterv1beta1.Workspace) { ws.SetManagementPolicies(p) }
+}
+
 func beingDeleted(ws *clusterv1beta1.Workspace) {
 	now := metav1.Now()
 	ws.SetDeletionTimestamp(&now)

@@ -107,6 +107,17 @@ func TestReconciler(t *testing.T) {
 			written: settled(beingDeleted),
 			want:    outcome{Ran: true, Twice: true, Free: 1, Result: again},
 		},
+		"NothingToObserve": {
+			reason: "The managed reconciler takes it for a failure, and would try again at once.",
+			ws:     settled(changedSpec, withPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionDelete)),
+			inner: func(r *Reconciler) (reconcile.Result, error) {
+				r.records.Observe(settled(changedSpec, withPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionDelete)), Observation{}, nil)
+
+				return again, nil
+			},
+			polled: true,
+			want:   outcome{Ran: true, Free: 1},
+		},
 		"NotPublished": {
 			reason: "What was created could not be published: that is tried later.",
 			ws:     settled(changedSpec),

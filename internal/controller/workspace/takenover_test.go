@@ -251,3 +251,17 @@ func TestTakenOverOnce(t *testing.T) {
 		t.Errorf("condition StateTakenOver: -want, +got:\n%s", diff)
 	}
 }
+
+// TestObserverOfEarlier has a Workspace for which the existing provider has only observed a state. If its policies allow more later, it
+// takes the state over like any other.
+func TestObserverOfEarlier(t *testing.T) {
+	t.Parallel()
+
+	r := newAttempt(t, with(policies(xpv2.ManagementActionObserve), readyFor(0), legacy))
+	r.observed(t, terraform.Plan{}, ownState())
+	r.ws.SetManagementPolicies(nil)
+
+	if got := workspace.OwnershipOfFound(r.ws, ownLineage); got != workspace.OwnershipNone {
+		t.Errorf("want a state that is not owned, got %v", got)
+	}
+}
