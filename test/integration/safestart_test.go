@@ -12,6 +12,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -57,7 +58,8 @@ func testSafeStart(t *testing.T, c *cluster) {
 	// The CRD was deleted while no instance was there, for example with the package.
 	i.stop(t)
 
-	crd := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "workspaces." + groups[namespacedScope]}}
+	crd := &unstructured.Unstructured{}
+	crd.SetName("workspaces." + groups[namespacedScope])
 	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 	c.remove(t, crd)
 

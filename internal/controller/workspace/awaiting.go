@@ -93,10 +93,12 @@ func awaiting(ws workspace.Workspace, waits *schedule.Awaiting, approved bool) {
 	}
 }
 
-// diedApplying says whether a process died in the apply of an approved plan, which the status has: an apply that has ended leaves no
-// plan, or a failure.
-func diedApplying(ws workspace.Workspace, plan *commonv1beta1.PlanSummary) bool {
-	return plan != nil && plan.ID != "" && ws.GetCondition(workspace.TypeAwaitingApproval).Reason == reasonApproved && ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue
+// diedApplying sets Ready if a process died in the apply of an approved plan, which the status has, and the rest waits: an apply that
+// has ended leaves no plan, or a failure.
+func diedApplying(ws workspace.Workspace, plan *commonv1beta1.PlanSummary, rest *schedule.Awaiting) {
+	if rest != nil && plan != nil && plan.ID != "" && ws.GetCondition(workspace.TypeAwaitingApproval).Reason == reasonApproved && ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue {
+		applyFailed(ws)
+	}
 }
 
 // lastTryFailed precedes why a deletion that was approved has failed, whose rest waits for approval: Synced does not tell it any more.

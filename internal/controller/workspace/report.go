@@ -43,11 +43,10 @@ func (ps *pass) report(ctx context.Context, ws workspace.Workspace, seen schedul
 	before := ws.GetObservation()
 	o := before
 	// A checksum states that the Workspace was reconciled with its state: see workspace.Owns.
-	if seen.UpToDate && !workspace.OnlyObserves(ws) {
+	switch {
+	case seen.UpToDate && !workspace.OnlyObserves(ws):
 		o.Checksum = checksum(ws)
-	}
-
-	if workspace.HasOnlyObserved(ws) {
+	case workspace.HasOnlyObserved(ws):
 		o.Checksum = ""
 	}
 
@@ -75,10 +74,7 @@ func (ps *pass) report(ctx context.Context, ws workspace.Workspace, seen schedul
 		workspace.Own(ws, seen.CreatedLineage)
 	}
 
-	if seen.Awaiting != nil && diedApplying(ws, before.Plan) {
-		applyFailed(ws)
-	}
-
+	diedApplying(ws, before.Plan, seen.Awaiting)
 	awaiting(ws, seen.Awaiting, seen.Plan != nil && seen.Plan.ID != "")
 
 	ps.hideOldPlan(ctx, ws, before.Plan, seen)

@@ -235,7 +235,7 @@ func TestRememberKept(t *testing.T) {
 			t.Errorf("%s: want an error, got none", name)
 		}
 
-		if s := workspace.Remembered(r.ws); s.Serial < int64(kept.Serial) { //nolint:gosec // It is small.
+		if s := workspace.Remembered(r.ws); s.Serial < int64(kept.Serial) {
 			t.Errorf("%s: want the state that is kept in the status, got %+v", name, s)
 		}
 	}
