@@ -6,7 +6,6 @@ package integration
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -126,14 +125,14 @@ func TestManagementPolicies(t *testing.T) {
 		expectDone(t, e, "created")
 	})
 
-	for _, policies := range [][]xpv2.ManagementAction{
-		policyObserve(),
-		{xpv2.ManagementActionObserve, xpv2.ManagementActionLateInitialize},
-		{xpv2.ManagementActionObserve, xpv2.ManagementActionDelete},
-	} {
-		t.Run(fmt.Sprintf("ObserveNothing/%s", policies), func(t *testing.T) {
-			t.Parallel()
+	t.Run("ObserveNothing", func(t *testing.T) {
+		t.Parallel()
 
+		for _, policies := range [][]xpv2.ManagementAction{
+			policyObserve(),
+			{xpv2.ManagementActionObserve, xpv2.ManagementActionLateInitialize},
+			{xpv2.ManagementActionObserve, xpv2.ManagementActionDelete},
+		} {
 			e := newEvidence(t)
 			ws := c.createManaged(t, namespacedScope, ns, policies, inShard(shard), withConfig(cfg), withEvidence(t, "evidence.tf", e))
 			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "external resource does not exist", "spec.managementPolicies is [Observe", "add Create")
@@ -148,8 +147,8 @@ func TestManagementPolicies(t *testing.T) {
 
 			c.remove(t, ws)
 			expectGone(t, c, ws)
-		})
-	}
+		}
+	})
 
 	t.Run("None", func(t *testing.T) {
 		t.Parallel()
