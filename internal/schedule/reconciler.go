@@ -177,5 +177,5 @@ func (r *Reconciler) next(ws workspace.Workspace, req reconcile.Request, f Facts
 
 // mayOnlyWait says whether an observation that succeeded has found nothing, and nothing may be done about that but to create it.
 func (f Facts) mayOnlyWait(r Record) bool {
-	return r.Observed() && r.Failures.Count == 0 && !r.Observation.Exists && !f.Deleted && !f.MayUpdate
+	return r.Observed() && r.Observation.Desired == f.Desired && r.Failures.Count == 0 && !r.Observation.Exists && !f.Deleted && !f.MayUpdate
 }

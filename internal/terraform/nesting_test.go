@@ -89,4 +89,8 @@ func TestNesting(t *testing.T) {
 	if InitUsesVariables([]byte(`{"locals": {"a": ["`+few(`$${(`)+`", "`+few("a\\n")+`", {"//": "`+few("${(1)}")+`"}]}}`), "a.tf.json") {
 		t.Error("what people write in JSON is refused")
 	}
+
+	if _, ok := ParseFile([]byte(`{"locals": {"a": 1e999}}`), "a.tf.json"); !ok {
+		t.Error("a number that Go has no type for is refused")
+	}
 }

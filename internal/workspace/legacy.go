@@ -11,6 +11,8 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
 // This file recognizes what a version of the provider has left in a status that recorded neither states nor their owners.
@@ -52,12 +54,18 @@ const (
 // RecordAvailable records in the checksum that such a version has left the Workspace Available: the condition Ready changes.
 func RecordAvailable(ws Workspace) { markAvailable(ws, availableChecksum) }
 
-// HasOnlyObserved says whether such a version has only observed for the Workspace, as far as the status and its annotations tell. With the
-// state that this version records, its checksum would make the Workspace the owner as soon as its policies allow more.
-func HasOnlyObserved(ws Workspace) bool {
-	own := ws.GetOwnership()
+// HasOnlyObserved says whether such a version has only observed the state that was found, as far as the status and the annotations tell. With
+// the state that this version records, its checksum would make the Workspace the owner as soon as its policies allow more. Where nothing is
+// found, the checksum still tells that something was.
+func HasOnlyObserved(ws Workspace, found *commonv1beta1.StateSummary) bool {
+	if found == nil || IsBlank(*found) {
+		return false
+	}
 
-	return OnlyObserves(ws) && own.Lineage == "" && own.CreationStarted == nil && isLegacyChecksum(ws.GetObservation().Checksum) && meta.GetExternalCreateSucceeded(ws).IsZero()
+	own := ws.GetOwnership()
+	created := !meta.GetExternalCreatePending(ws).IsZero() || !meta.GetExternalCreateSucceeded(ws).IsZero() || !meta.GetExternalCreateFailed(ws).IsZero()
+
+	return OnlyObserves(ws) && own.Lineage == "" && own.CreationStarted == nil && isLegacyChecksum(ws.GetObservation().Checksum) && !created
 }
 
 // Disown records in the checksum that the state which such a version had found belongs to another Workspace. It is no loss if this one gets

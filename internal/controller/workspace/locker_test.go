@@ -114,16 +114,18 @@ func TestLocking(t *testing.T) {
 				t.Helper()
 
 				const (
-					said = "Error acquiring the state lock: Error message: Workspace is already locked: ws"
-					want = said + ": the backend does not say who holds it"
+					locked = "Error acquiring the state lock: Error message: Workspace is already locked: ws"
+					failed = "Error acquiring the state lock: Error message: pq: sorry, too many clients already"
 				)
 
-				for _, id := range []string{"1", "2"} {
-					expectRefusal(t, e, want, func() error {
-						now := time.Now()
+				for said, want := range map[string]string{locked: locked + ": the backend does not say who holds it", failed: failed} {
+					for _, id := range []string{"1", "2"} {
+						expectRefusal(t, e, want, func() error {
+							now := time.Now()
 
-						return errors.Wrapf(lockedBy("root@"+host, now), "%s Lock Info: ID: %s Who: root@%s Created: %s", said, id, host, now)
-					})
+							return errors.Wrapf(lockedBy("root@"+host, now), "%s Lock Info: ID: %s Who: root@%s Created: %s", said, id, host, now)
+						})
+					}
 				}
 			},
 		},

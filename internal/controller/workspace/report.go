@@ -46,7 +46,7 @@ func (ps *pass) report(ctx context.Context, ws workspace.Workspace, seen schedul
 	switch {
 	case seen.UpToDate && !workspace.OnlyObserves(ws):
 		o.Checksum = checksum(ws)
-	case workspace.HasOnlyObserved(ws):
+	case workspace.HasOnlyObserved(ws, seen.State):
 		o.Checksum = ""
 	}
 

@@ -258,6 +258,14 @@ func TestObserverOfEarlier(t *testing.T) {
 	t.Parallel()
 
 	r := newAttempt(t, with(policies(xpv2.ManagementActionObserve), readyFor(0), legacy))
+	workspace.RecordAvailable(r.ws) // As Connect does.
+	// What the existing provider has found is not there, perhaps because of another backend.
+	r.observed(t, changes(), terraform.State{})
+
+	if lost := r.planner.guard.lostState(with(func(ws *clusterv1beta1.Workspace) { ws.Status = r.ws.Status }), &terraform.State{}); lost == nil {
+		t.Error("want the loss of what was there once the policies allow more, got none")
+	}
+
 	r.observed(t, terraform.Plan{}, ownState())
 	r.ws.SetManagementPolicies(nil)
 

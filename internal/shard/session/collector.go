@@ -22,7 +22,7 @@ import (
 // Lease has to wait for the longest duration. No instance knows which claims name it on the Workspaces of others, its own
 // sessions included: its Workspaces may have moved since.
 const (
-	collectInterval = 20 * time.Second
+	collectInterval = time.Minute
 	collectAfter    = time.Hour
 
 	// An instance that is away for less finds its last session, so that it does not wait for it, and the assigner finds the shard.
@@ -30,7 +30,7 @@ const (
 )
 
 // Collector returns a task that deletes the Leases of sessions that have ended, except for those that
-// claims name. With the last one of an instance goes the Lease of its leader election, unless that is in use. named
+// claims name. The last one of an instance, with the Lease of its leader election, stays for collectElectionAfter. named
 // returns the sessions that the claims on the Workspaces of this process name.
 func (o *Observer) Collector(named func(context.Context) (map[client.ObjectKey]bool, error)) periodic.Task {
 	return periodic.Task{

@@ -5,7 +5,7 @@
 // Package session proves whether a process is alive.
 //
 // Each process has a session: a Lease under a name that was never used before. Only that process
-// renews it. A session is dead when its Lease says that it has ended, or see below. These may
+// renews it. A session is dead when its Lease says that it has ended, or was missing for long and cannot be written. These may
 // write that:
 //
 //  1. its own process, when no run of it is left;
