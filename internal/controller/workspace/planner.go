@@ -159,7 +159,7 @@ func (pl *planner) planned(ctx context.Context, ws workspace.Workspace, suspect 
 
 	// Nothing else removes these states: a Workspace that was never observed, or may not be
 	// deleted from, is deleted without a run. Each poll would make them again.
-	if (err != nil && workspace.IsStateless(ws)) || (nothingFollows(ws, false) && !workspace.HasBegun(ws) && (err != nil || p.Prior.Empty())) {
+	if (err != nil && workspace.IsStateless(ws)) || (nothingFollows(ws, false) && (err != nil || p.Prior.Empty())) {
 		pl.states.removeEmptyStates(ctx, ws)
 	}
 
