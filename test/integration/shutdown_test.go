@@ -314,12 +314,23 @@ func lockOf(ws workspace.Workspace, suffix string) string {
 func expectUnlocked(t *testing.T, c *cluster, ws workspace.Workspace, namespace, suffix string) {
 	t.Helper()
 
+	if err := checkUnlocked(t, c, ws, namespace, suffix); err != nil {
+		t.Error(err)
+	}
+}
+
+// checkUnlocked returns an error that names the lock while the state is locked.
+func checkUnlocked(t *testing.T, c *cluster, ws workspace.Workspace, namespace, suffix string) error {
+	t.Helper()
+
 	l := newLease(namespace, lockOf(ws, suffix))
 	c.get(t, l)
 
 	if holder(l) != "" {
-		t.Errorf("the state of %q is locked by %q: %q", ws.GetName(), holder(l), l.GetAnnotations())
+		return errors.Errorf("the state of %q is locked by %q: %q", ws.GetName(), holder(l), l.GetAnnotations())
 	}
+
+	return nil
 }
 
 // expectEndedProcess waits until the process that the module started is no more.
