@@ -132,7 +132,7 @@ func (l *layer) text(name, contents string) error {
 	return l.add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(contents))}, strings.NewReader(contents))
 }
 
-// copy adds a file or a directory of this machine. Everybody can read it, and execute it if anybody
+// copy adds a file or a directory of this machine. All users can read it, and execute it if any user
 // can.
 func (l *layer) copy(name, from string) error {
 	return filepath.WalkDir(from, func(file string, d fs.DirEntry, err error) error {

@@ -23,7 +23,7 @@ type origin struct {
 }
 
 // exceptions returns the file with the terms of each module that has no license file. A new
-// version of a module may have such a file, and is no exception until somebody has looked.
+// version of a module may have such a file, and is no exception until a person has looked.
 func exceptions() map[module.Version]string {
 	return map[module.Version]string{
 		// The README names the Apache License 2.0, the license of this project, so that the image

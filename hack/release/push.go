@@ -18,7 +18,7 @@ import (
 
 func discard() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// pushAll pushes the index by its digest, signs it, attaches the SBOMs, and writes the tag last: nobody finds a release
+// pushAll pushes the index by its digest, signs it, attaches the SBOMs, and writes the tag last: no user finds a release
 // of which a part is missing.
 func (r *release) pushAll(ctx context.Context, index v1.ImageIndex) error {
 	tag, err := r.tag()

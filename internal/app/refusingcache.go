@@ -25,7 +25,7 @@ const checkRefusal = 100 * time.Millisecond
 
 // A refusingCache is a cache whose reads return the reason if the instance may not list or watch a
 // kind. Otherwise such a read would wait until its deadline, which for a Workspace is --timeout, and
-// nobody would see the reason. It is safe for concurrent use.
+// no error would have the reason. It is safe for concurrent use.
 type refusingCache struct {
 	cache.Cache
 

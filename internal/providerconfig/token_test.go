@@ -100,7 +100,7 @@ func TestTokens(t *testing.T) {
 		"Missing":     {reason: "The ServiceAccount does not exist.", selector: commonv1beta1.ServiceAccountTokenSelector{Name: "other", Audience: "vault"}, namespace: "one", err: `cannot get ServiceAccount one/other`},
 		"NoConsent":   {reason: "It allows nothing.", selector: commonv1beta1.ServiceAccountTokenSelector{Name: "silent", Audience: "vault"}, namespace: "one", err: `does not allow its tokens for the audience "vault": add the audience to its annotation terraform.crossplane.io/token-audiences`},
 		"Other":       {reason: "It allows another audience.", selector: commonv1beta1.ServiceAccountTokenSelector{Name: "terraform", Audience: "other"}, namespace: "one", err: `does not allow its tokens for the audience "other"`},
-		"Login":       {reason: "Nobody gets a login for this cluster.", selector: commonv1beta1.ServiceAccountTokenSelector{Name: "careless", Audience: apiAudience(t, kube)}, namespace: "one", err: "such a token is a login for this cluster"},
+		"Login":       {reason: "No user gets a login for this cluster.", selector: commonv1beta1.ServiceAccountTokenSelector{Name: "careless", Audience: apiAudience(t, kube)}, namespace: "one", err: "such a token is a login for this cluster"},
 	}
 
 	for name, tc := range cases {

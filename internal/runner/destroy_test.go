@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// TestDestroyWithoutLock ensures that a destroy does without a lock where nobody can make one.
+// TestDestroyWithoutLock ensures that a destroy does without a lock where none can be made.
 func TestDestroyWithoutLock(t *testing.T) {
 	t.Parallel()
 

@@ -31,7 +31,7 @@ func (r *Runner) discardProviders(broken error) error {
 }
 
 // forgetChecksums removes the checksums that an earlier init has recorded, of a broken package for example, if this one has failed because
-// of them. Nobody else could do that.
+// of them. Users cannot reach that file.
 func (r *Runner) forgetChecksums(err error) error {
 	if !terraform.HasOtherChecksums(err) || r.inStateDir {
 		return err

@@ -150,7 +150,7 @@ func TestSecretsOfCLIConfig(t *testing.T) {
 		"First":    {reason: "The order does not matter.", name: cliConfigFile, text: mirror + token, message: "cannot search /no/such/mirror with sesame-sesame", want: "cannot search /no/such/mirror with (sensitive)"},
 		"Password": {reason: "An address may have one.", name: cliConfigFile, text: `provider_installation { network_mirror { url = "https://a:sesame@host.example.org/" } }`, message: "cannot get https://a:sesame@host.example.org/", want: "cannot get (sensitive)"},
 		"Host":     {reason: "So has the host of a token.", name: cliConfigFile, text: token, message: "cannot ask host.example.org with sesame-sesame", want: "cannot ask host.example.org with (sensitive)"},
-		"Broken":   {reason: "Nobody knows what it has.", name: cliConfigFile, text: mirror + "{", message: "cannot search /no/such/mirror", want: "cannot search (sensitive)"},
+		"Broken":   {reason: "What it has is unknown.", name: cliConfigFile, text: mirror + "{", message: "cannot search /no/such/mirror", want: "cannot search (sensitive)"},
 		"Other":    {reason: "It is not for the CLI.", name: "creds", text: mirror, message: "cannot search /no/such/mirror", want: "cannot search (sensitive)"},
 	}
 

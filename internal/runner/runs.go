@@ -153,7 +153,7 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 		args := r.args(toPlan, r.Inputs.parameters.DestroyArgs...)
 		sum, err := r.CLI.Destroy(ctx, *r.run, args, progress)
 
-		// Nobody else can make a lock there, either.
+		// No other process can make a lock there, either.
 		if terraform.LacksNamespace(err) && !terraform.Began(err) {
 			sum, err = r.CLI.Destroy(ctx, *r.run, append(args, "-lock=false"), progress)
 		}

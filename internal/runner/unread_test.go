@@ -28,7 +28,7 @@ func TestModuleTree(t *testing.T) {
 		"Root":    {reason: "Only OpenTofu reads it.", files: map[string]string{"e/main.tofu": resource, "e/versions.tf": ""}, want: []unreadFile{{"main.tofu", []string{"t.r"}}}},
 		"Twin":    {reason: "The CLI has another one.", files: map[string]string{"e/main.tofu": resource, "e/main.tf": resource}},
 		"Other":   {reason: "It declares no resources.", files: map[string]string{"e/main.tofu": "terraform {\n  encryption {}\n}\n"}},
-		"Broken":  {reason: "Nobody knows what it declares.", files: map[string]string{"e/main.tofu": "\x00" + resource}},
+		"Broken":  {reason: "What it declares is unknown.", files: map[string]string{"e/main.tofu": "\x00" + resource}},
 		"Outside": {reason: "It is not in the entrypoint.", files: map[string]string{"main.tofu": resource, "e/main.tf": ""}},
 		"Call":    {reason: "It calls a module.", files: map[string]string{"e/main.tofu": call}, want: []unreadFile{{"main.tofu", []string{"module.m"}}}},
 		"JSON":    {reason: "It is the same in JSON.", files: map[string]string{"e/main.tofu.json": `{"resource": {"t": {"r": {}}}}`}, want: []unreadFile{{"main.tofu.json", []string{"t.r"}}}},

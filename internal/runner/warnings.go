@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// warnings returns what only init warns of: nobody sees its output.
+// warnings returns what only init warns of: its output is not shown otherwise.
 func (r *Runner) warnings() terraform.Warnings {
 	record, err := readBackend(r.run.Dir)
 	configured := r.Inputs.configuredBackend()

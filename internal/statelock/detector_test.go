@@ -60,7 +60,7 @@ func TestWhyKept(t *testing.T) {
 		"AfterLongest":   {reason: "No run takes that long.", hosts: both, runs: []Run{{Who: "root@" + here, Start: took.Add(-2 * longest)}}, who: "root@" + here, at: before, want: noRecord},
 		"AfterTheRun":    {reason: "The run has ended.", hosts: both, runs: []Run{{Who: "root@" + here, Start: before.Add(-2), End: before.Add(-1)}}, who: "root@" + here, at: before, want: noRecord},
 		"AfterTakeover":  {reason: "It is a person on this host, or this instance itself.", hosts: both, runs: died("root@" + here), who: "root@" + here, at: after, want: stranger},
-		"MayBeAlive":     {reason: "Nobody knows that it is dead.", runs: died("root@" + here), who: "root@" + here, at: before, want: stranger},
+		"MayBeAlive":     {reason: "It is not known to be dead.", runs: died("root@" + here), who: "root@" + here, at: before, want: stranger},
 		"TookNothing":    {reason: "The run is in progress.", hosts: both, runs: []Run{{Who: "root@" + here, Start: after}}, who: "root@" + here, at: after, want: stranger},
 		"Old":            {reason: "No run takes that long.", hosts: both, who: "root@" + here, at: before, now: before.Add(longest)},
 		"AlmostOld":      {reason: "A run may take that long.", hosts: both, who: "root@" + here, at: before, now: before.Add(longest - 1), want: noRecord + " that made the lock, and an instance of another cluster may have the same host name. The provider removes it after 2026-01-02T04:03:05Z, when"},

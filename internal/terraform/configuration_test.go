@@ -65,7 +65,7 @@ func TestInitUsesVariables(t *testing.T) {
 		"JSONSource":    {reason: "It is the same in JSON.", name: "a.tf.json", text: `{"module": {"m": {"source": "./${var.a}"}}}`, want: true},
 		"JSONBackend":   {reason: "It is the same in JSON.", name: "a.tf.json", text: `{"terraform": {"backend": {"remote": {"workspaces": [{"prefix": "${var.a}"}]}}}}`, want: true},
 		"JSONNothing":   {reason: "It is the same in JSON.", name: "a.tf.json", text: `{"module": {"m": {"source": "./a", "a": "${var.a}"}}, "terraform": {"backend": {"local": {}}}}`},
-		"Invalid":       {reason: "Nobody knows.", text: `module "m" {`, want: true},
+		"Invalid":       {reason: "What it has is unknown.", text: `module "m" {`, want: true},
 	}
 
 	for name, tc := range cases {

@@ -27,7 +27,7 @@ func failed(ds ...Diagnostic) firsts[Diagnostic] {
 	return r.errors
 }
 
-// TestErrorOrigin ensures that an error names the fields that files were written from, and no line that nobody knows.
+// TestErrorOrigin ensures that an error names the fields that files were written from, and no line that users do not know.
 func TestErrorOrigin(t *testing.T) {
 	t.Parallel()
 

@@ -157,7 +157,7 @@ func TestNoPartOfSecretInLog(t *testing.T) {
 	}
 }
 
-// TestNoLogNoRedaction tests that output that nobody reads is not searched for secrets.
+// TestNoLogNoRedaction tests that output without a log is not searched for secrets.
 func TestNoLogNoRedaction(t *testing.T) {
 	ws := stubWorkspace(t, "say", "STUB_STDOUT=out\n", "STUB_STDERR=err\n")
 	ws.Redact = func(text string) string {

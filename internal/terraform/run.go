@@ -215,7 +215,7 @@ func (r result) failure(cmd command) error {
 }
 
 // logger returns a function that logs the lines of a text that are not empty, without secrets. stdout and
-// stderr call it concurrently. Text that nobody reads is not searched for secrets.
+// stderr call it concurrently. Without a log, the text is not searched for secrets.
 func (ws Workspace) logger() func(text string) {
 	if ws.Log == nil {
 		return func(string) {}

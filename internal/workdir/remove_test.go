@@ -144,7 +144,7 @@ func asUser(t *testing.T, fn func()) {
 	<-done
 }
 
-// TestRemoveReadOnly removes directories in which nobody may remove anything, as the module cache
+// TestRemoveReadOnly removes directories in which no user may remove anything, as the module cache
 // of Go and some archives have them, with the states in them.
 func TestRemoveReadOnly(t *testing.T) {
 	t.Parallel()

@@ -152,7 +152,7 @@ func TestBackendWithoutWorkspaces(t *testing.T) {
 	states.expectResources(t, 0)
 }
 
-// TestStateWithoutLineage has a state that another program has made: nobody can know whose it is.
+// TestStateWithoutLineage has a state that another program has made: its owner cannot be known.
 func TestStateWithoutLineage(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, cli string) {

@@ -225,7 +225,7 @@ func expectUntouched(t *testing.T, c *cluster, ws workspace.Workspace) {
 	created := ws.GetResourceVersion()
 	c.get(t, ws)
 
-	// An instance that finds nobody to serve it writes this condition, and nothing else.
+	// An instance that finds no other to serve it writes this condition, and nothing else.
 	unserved := ws.GetCondition(xpv2.TypeReady).Reason == workspace.ReasonNotServed &&
 		len(ws.GetFinalizers()) == 0 && ws.GetOwnership().Claim == nil && ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionUnknown
 

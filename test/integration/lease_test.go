@@ -286,7 +286,7 @@ func TestOtherLeaseNamespace(t *testing.T) {
 	expectClaimed(t, c, ws, leaseName+"-"+shard)
 }
 
-// TestGoneLeaseNamespace deletes the namespace in which an instance that has ended had its Leases. Nobody can write
+// TestGoneLeaseNamespace deletes the namespace in which an instance that has ended had its Leases. No process can write
 // there that its session has ended. The API server says that the namespace is missing, or, to an instance with the rights of
 // the manifests, that it is forbidden.
 func TestGoneLeaseNamespace(t *testing.T) {

@@ -108,7 +108,7 @@ func TestLockOfNamesake(t *testing.T) {
 		t.Errorf("the lock of a live process was removed: the Lease is held by %q", have)
 	}
 
-	// Nobody can hold it any more.
+	// No process can hold it any more.
 	makeOld(t, c, l)
 	c.request(t, ws)
 	expectEvent(t, c, ws, "RemovedOrphanLock", id)

@@ -107,7 +107,7 @@ func TestBrokenProvider(t *testing.T) {
 	})
 }
 
-// TestReadOnlyPluginCache has a directory that nobody can write to, as the variable of the image names one on a read-only file system. No
+// TestReadOnlyPluginCache has a directory that no process can write to, as the variable of the image names one on a read-only file system. No
 // ProviderConfig uses it.
 func TestReadOnlyPluginCache(t *testing.T) {
 	t.Parallel()

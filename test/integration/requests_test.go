@@ -18,7 +18,7 @@ import (
 
 // TestRequests counts the requests of an instance for a new Workspace, and for its deletion. It is
 // Ready with the status write that ends its creation: there is no other one. The finalizer is removed
-// in the same reconcile: the Workspace is not read again, and no status is written that nobody could
+// in the same reconcile: the Workspace is not read again, and no status is written that no reader could
 // read.
 func TestRequests(t *testing.T) {
 	t.Parallel()

@@ -170,7 +170,7 @@ terraform {
 output "a" { value = 1 }
 `
 
-// TestUnstablePlan has plans that nobody can approve, and a Secret that something else has made in the place of a plan.
+// TestUnstablePlan has plans that cannot be approved, and a Secret that something else has made in the place of a plan.
 func TestUnstablePlan(t *testing.T) {
 	t.Parallel()
 

@@ -55,7 +55,7 @@ type guard struct {
 func (g *guard) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
 	err := g.update(ctx, o, opts...)
 
-	// The stock reconciler tries again, and tells nobody.
+	// The stock reconciler tries again, and records no Event.
 	if kerrors.IsForbidden(err) {
 		g.recorder.Event(o, event.Warning(reasonAccount, errors.Wrap(err, "cannot update ProviderConfig")))
 	}

@@ -293,7 +293,7 @@ func TestDelete(t *testing.T) {
 			want:   outcome{ran: []string{pull, destroy}, err: "cannot record that everything is destroyed", ready: xpv2.ReasonDeleting, lineage: ownLineage},
 		},
 		"NotAnnounced": {
-			reason:    "Nobody could see that it is being destroyed.",
+			reason:    "Users could not see that it is being destroyed.",
 			ws:        with(deleted, owner),
 			state:     ownState(),
 			change:    func(r *attempt) { r.maxWrites = 0 },

@@ -27,7 +27,7 @@ import (
 // planSecretType is the type of the Secret with the plan of a Workspace.
 const planSecretType corev1.SecretType = workspace.KeyPrefix + "plan"
 
-// Keys of that Secret. The key of the ID is random: whoever may read the Workspace, but not the Secret, could otherwise
+// Keys of that Secret. The key of the ID is random: users who may read the Workspace, but not the Secret, could otherwise
 // try values of variables until the ID is the same.
 const (
 	planSecretKey  = "key"

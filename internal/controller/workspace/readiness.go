@@ -146,7 +146,7 @@ func isApplying(ws workspace.Workspace) bool {
 	return c.Reason == xpv2.ReasonUnavailable && strings.HasPrefix(c.Message, applyingPrefix)
 }
 
-// isNotServed says whether Ready is what an instance has written that found nobody to serve the Workspace.
+// isNotServed says whether Ready is what an instance has written that found no other to serve the Workspace.
 func isNotServed(ws workspace.Workspace) bool {
 	return ws.GetCondition(xpv2.TypeReady).Reason == workspace.ReasonNotServed
 }

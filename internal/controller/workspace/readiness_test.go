@@ -144,7 +144,7 @@ func TestNotReadyIfChanged(t *testing.T) {
 			want:   xpv2.ReasonAvailable, generation: 2,
 		},
 		"Failed": {
-			reason: "It has failed, nobody knows with which specification it was ready.",
+			reason: "It has failed, and it is unknown with which specification it was ready.",
 			was:    []xpv2.Condition{xpv2.Available(), xpv2.ReconcileError(errors.New("boom")).WithObservedGeneration(1)},
 			want:   xpv2.ReasonAvailable,
 		},

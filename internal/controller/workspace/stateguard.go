@@ -77,7 +77,7 @@ func (e foreignStateError) Error() string {
 // done to the state. changes says that something is to be done.
 func (g *stateGuard) ownState(ctx context.Context, ws workspace.Workspace, found *terraform.State, changes bool) error {
 	if found.Lineage == "" && !found.Empty() {
-		return errors.Errorf("the state of Terraform workspace %q has no lineage, without which nobody can know whose it is. Nothing was changed. "+
+		return errors.Errorf("the state of Terraform workspace %q has no lineage, without which its owner cannot be known. Nothing was changed. "+
 			"Set \"lineage\" in the state to a new UUID, raise its \"serial\", and put it back", workspace.TerraformWorkspace(ws))
 	}
 

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/shard"
 )
 
-// The Lease of a session that has ended stays for a while: whoever finds a claim of a session without a
+// The Lease of a session that has ended stays for a while: a process that finds a claim of a session without a
 // Lease has to wait for the longest duration. No instance knows which claims name it on the Workspaces of others, its own
 // sessions included: its Workspaces may have moved since.
 const (
@@ -71,7 +71,7 @@ func (o *Observer) collectable() []*coordinationv1.Lease {
 			continue
 		}
 
-		// That time is from another machine. If the clocks differ, somebody waits, and nothing else happens.
+		// That time is from another machine. If the clocks differ, another process waits, and nothing else happens.
 		if ended := t.lease.Spec.RenewTime; ended == nil || o.now().Sub(ended.Time) > collectAfter {
 			leases = append(leases, t.lease)
 		}

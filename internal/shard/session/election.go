@@ -177,7 +177,7 @@ func (e *Election) Open(ctx context.Context, session string) error {
 	})
 }
 
-// name records a session of this process in the Lease. Its own Lease may be gone when somebody asks for how long it may
+// name records a session of this process in the Lease. Its own Lease may be gone when an observer asks for how long it may
 // work.
 func (e *Election) name(l *coordinationv1.Lease, session string) {
 	metav1.SetMetaDataAnnotation(&l.ObjectMeta, shard.SessionAnnotationKey, session)

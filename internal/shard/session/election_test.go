@@ -50,7 +50,7 @@ func TestOpen(t *testing.T) {
 		reason string
 		timing Timing
 
-		// claimed says that somebody asks about a claim of that session, without its duration.
+		// claimed says that an observer asks about a claim of that session, without its duration.
 		claimed bool
 		want    time.Duration
 	}{

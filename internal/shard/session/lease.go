@@ -14,7 +14,7 @@
 //  3. any process that has seen the Lease unchanged for its duration. A late renewal then conflicts
 //     with the end. Before that, the fence has killed the process if it still had a run.
 //
-// A Lease that was missing for the longest duration is made as one that has ended. If that is refused, because nobody may
+// A Lease that was missing for the longest duration is made as one that has ended. If that is refused, because no process may
 // write there, its session counts as dead without it: a process never renews a Lease that was gone once.
 //
 // So a process may count as alive for too long, but never as dead too early. What its Lease says in

@@ -38,7 +38,7 @@ const (
 )
 
 // An Observer knows the sessions of all processes, and ends those that have expired. It lists the Leases
-// of one namespace at intervals, more often while somebody waits for an end. It is safe for concurrent use.
+// of one namespace at intervals, more often while a caller waits for an end. It is safe for concurrent use.
 type Observer struct {
 	kube      client.Client
 	namespace string
@@ -50,7 +50,7 @@ type Observer struct {
 	// ended is called with each session that is found to have ended. It must not block.
 	ended func(client.ObjectKey)
 
-	// wake says that somebody waits for an end.
+	// wake says that a caller waits for an end.
 	wake chan struct{}
 
 	mu       sync.Mutex
@@ -74,7 +74,7 @@ type tracked struct {
 	// appeared says that the session was opened after the first list.
 	appeared bool
 
-	// awaited is when somebody last asked about the session and learned that it has not ended.
+	// awaited is when a caller last asked about the session and learned that it has not ended.
 	awaited time.Time
 }
 
@@ -264,7 +264,7 @@ func isNamespaceMissing(err error) bool {
 	return details != nil && details.Kind == "namespaces"
 }
 
-// awaited returns the sessions that somebody has asked about lately, and that have not ended.
+// awaited returns the sessions that a caller has asked about lately, and that have not ended.
 func (o *Observer) awaited() []client.ObjectKey {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -86,7 +86,7 @@ func TestDecideGate(t *testing.T) {
 		lease  *coordinationv1.Lease
 		want   gateAction
 	}{
-		"Missing":  {reason: "Nobody is elected.", want: standBy},
+		"Missing":  {reason: "No process is elected.", want: standBy},
 		"Other":    {reason: "Another replica is elected.", lease: held("other", ""), want: standBy},
 		"First":    {reason: "No session has worked before.", lease: held("me", ""), want: enter},
 		"Own":      {reason: "It is recorded.", lease: held("me", "mine"), want: proceed},

@@ -66,7 +66,7 @@ func (w *Watcher) mark(ctx context.Context, listed *metav1.PartialObjectMetadata
 }
 
 // mayMark says whether a Workspace waits for an instance. One that is paused does not. The infrastructure of
-// one that is ready with its current specification stays as specified, and whoever depends on it must
+// one that is ready with its current specification stays as specified, and what depends on it must
 // not fail while an instance is replaced.
 func mayMark(ws workspace.Workspace) bool {
 	// Without an instance, Synced stays as it was in a pause that has ended.

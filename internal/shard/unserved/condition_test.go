@@ -78,17 +78,17 @@ func TestCondition(t *testing.T) {
 
 		want xpv2.ConditionReason
 	}{
-		"New":          {reason: "Nobody has looked at it.", want: "NotServed"},
-		"Failed":       {reason: "Nobody tries it again.", status: conditions(failed), want: "NotServed"},
-		"Changed":      {reason: "Nobody applies the change.", status: conditions(available.WithObservedGeneration(7)), want: "NotServed"},
+		"New":          {reason: "No instance has looked at it.", want: "NotServed"},
+		"Failed":       {reason: "No instance tries it again.", status: conditions(failed), want: "NotServed"},
+		"Changed":      {reason: "No instance applies the change.", status: conditions(available.WithObservedGeneration(7)), want: "NotServed"},
 		"Ready":        {reason: "Its infrastructure is as specified.", status: conditions(available.WithObservedGeneration(1)), want: xpv2.ReasonAvailable},
 		"ReadyUnknown": {reason: "An older version did not record the generation.", status: conditions(available), want: xpv2.ReasonAvailable},
 		"Paused":       {reason: "A person wants nothing to be done.", annotations: map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}},
-		"PausedBefore": {reason: "The pause has ended, and nobody has said so.", status: conditions(xpv2.ReconcilePaused()), want: "NotServed"},
+		"PausedBefore": {reason: "The pause has ended, and no instance has said so.", status: conditions(xpv2.ReconcilePaused()), want: "NotServed"},
 		"Abandoned":    {reason: "The instance that has the claim is dead.", status: claimed, want: "NotServed"},
 		"Claimed":      {reason: "An instance may still work on it.", status: claimed, alive: true},
-		"RacingGet":    {reason: "Somebody has written it since it was listed.", racingGet: true},
-		"RacingPut":    {reason: "Somebody has written it since it was read.", racingPut: true},
+		"RacingGet":    {reason: "Another client has written it since it was listed.", racingGet: true},
+		"RacingPut":    {reason: "Another client has written it since it was read.", racingPut: true},
 	}
 
 	for name, tc := range cases {
