@@ -119,7 +119,7 @@ unit: ## Run the tests that need no tools, no network and no API server, with th
 test: ## Run every test, with the race detector, on a real API server and both CLIs
 	@$(call with-tools,controlplane opentofu terraform provider-time cyclonedx-gomod existing-provider) \
 	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PATH="$$3:$$PATH" PROVIDER_MIRROR="$$4/mirror" CYCLONEDX_GOMOD="$$5/cyclonedx-gomod" EXISTING_PROVIDER="$$6/provider" \
-	$(testenv) exec go test -race -timeout 40m $(parallel) $(TESTFLAGS) $(PACKAGES)
+	$(testenv) exec go test -race -timeout 60m $(parallel) $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: chaos
 chaos: ## Inject faults for DURATION, 3m by default; SEED=n repeats those of another time
