@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 // largeValues are resources whose values cannot be compressed. The module has the variable dir.
@@ -57,9 +58,17 @@ func refuseLarge(limit int64) middleware {
 	}
 }
 
-// TestLargeState has a Workspace with a state that is larger than what its backend takes. OpenTofu meets
-// the limit of the API server. Newer versions of Terraform distribute a state among Secrets: Terraform meets the
-// limit of a proxy.
+// grow changes the module so that the state becomes too large for its backend, and waits until the status says so.
+func grow(t *testing.T, c *cluster, i *instance, ws workspace.Workspace, module string) {
+	t.Helper()
+
+	c.changeModule(t, ws, module)
+	expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Request entity too large", "errored.tfstate", "set another backend in the ProviderConfig")
+	expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonUnavailable)
+	expectErroredState(t, i, ws, true)
+}
+
+// TestLargeState has a Workspace with a state that is larger than what its backend takes, which a proxy limits.
 func TestLargeState(t *testing.T) {
 	t.Parallel()
 
@@ -67,15 +76,10 @@ func TestLargeState(t *testing.T) {
 
 	cases := map[string]struct {
 		scope scope
-		size  int // Of each value.
-		opts  func(t *testing.T, c *cluster) []instanceOption
+		opts  []instanceOption
 	}{
-		"OpenTofu": {scope: namespacedScope, size: 200 << 10, opts: func(*testing.T, *cluster) []instanceOption { return nil }},
-		"Terraform": {scope: clusterScope, size: 10 << 10, opts: func(t *testing.T, c *cluster) []instanceOption {
-			t.Helper()
-
-			return []instanceOption{withTerraform(), withCLIKubeconfig(startProxy(t, c, refuseLarge(64<<10)).kubeconfig)}
-		}},
+		"OpenTofu":  {scope: namespacedScope},
+		"Terraform": {scope: clusterScope, opts: []instanceOption{withTerraform()}},
 	}
 
 	for name, tc := range cases {
@@ -84,27 +88,21 @@ func TestLargeState(t *testing.T) {
 
 			c := shared.sharded.started(t)
 			ns, shard := c.namespace(t), unique("shard")
-			i := startInstance(t, c, append(tc.opts(t, c), withShard(shard))...)
+			i := startInstance(t, c, append(tc.opts, withShard(shard), withCLIKubeconfig(startProxy(t, c, refuseLarge(64<<10)).kubeconfig))...)
 			small := moduleFile(t, "evidence.tf")
+			large := small + largeValues
 
 			e := newEvidence(t)
-			e.writeLarge(t, tc.size)
+			e.writeLarge(t, 10<<10)
 			ws := c.createWorkspace(t, tc.scope, ns, inShard(shard), withConfig(c.createConfig(t, tc.scope, ns, withBackend(ns, suffix))), withEvidence(t, "evidence.tf", e))
 			expectReady(t, c, ws)
 
-			grow := func(more string) {
-				c.changeModule(t, ws, small+largeValues+more)
-				expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Request entity too large", "errored.tfstate", "set another backend in the ProviderConfig")
-				expectReason(t, c, ws, xpv2.TypeReady, xpv2.ReasonUnavailable)
-				expectErroredState(t, i, ws, true)
-			}
-
-			grow("")
-			grow("\nresource \"terraform_data\" \"more\" {}\n")
+			grow(t, c, i, ws, large)
+			grow(t, c, i, ws, large+"\nresource \"terraform_data\" \"more\" {}\n")
 			eventually(t, func() error {
 				c.get(t, ws)
 
-				if s := ws.GetObservation().State; s == nil || s.Resources != 13 {
+				if s := ws.GetObservation().State; s == nil || s.Resources != 14 {
 					return errors.Errorf("want the resources of the kept state in the status, got %+v", s)
 				}
 
@@ -122,7 +120,7 @@ func TestLargeState(t *testing.T) {
 				t.Errorf("want a state with one resource, got %+v", s)
 			}
 
-			grow("")
+			grow(t, c, i, ws, large)
 
 			states := filepath.Join(t.TempDir(), "states")
 			elsewhere := fmt.Sprintf("terraform {\n  backend \"local\" {\n    workspace_dir = %q\n  }\n}\n", states)
@@ -144,16 +142,27 @@ func TestLargeState(t *testing.T) {
 			c.remove(t, ws)
 			expectGone(t, c, ws)
 			expectDone(t, e, "created", "destroyed")
-
-			e = newEvidence(t)
-			e.writeLarge(t, tc.size)
-			ws = c.createWorkspace(t, tc.scope, ns, inShard(shard), withConfig(c.createConfig(t, tc.scope, ns, withBackend(ns, suffix))), withEvidence(t, "evidence.tf", e))
-			expectReady(t, c, ws)
-			grow("")
-			c.remove(t, ws)
-			expectGone(t, c, ws)
-			expectDone(t, e, "created", "destroyed")
-			expectGone(t, c, stateSecret(ws, ns, suffix))
 		})
 	}
+}
+
+// TestLargeStateOfServer has a state that is larger than what the API server takes. The deletion destroys what it has.
+func TestLargeStateOfServer(t *testing.T) {
+	t.Parallel()
+
+	const suffix = "large"
+
+	c := shared.sharded.started(t)
+	ns, shard := c.namespace(t), unique("shard")
+	i := startInstance(t, c, withShard(shard))
+
+	e := newEvidence(t)
+	e.writeLarge(t, 200<<10)
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, suffix))), withEvidence(t, "evidence.tf", e))
+	expectReady(t, c, ws)
+	grow(t, c, i, ws, moduleFile(t, "evidence.tf")+largeValues)
+	c.remove(t, ws)
+	expectGone(t, c, ws)
+	expectDone(t, e, "created", "destroyed")
+	expectGone(t, c, stateSecret(ws, ns, suffix))
 }

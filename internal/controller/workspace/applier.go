@@ -193,6 +193,8 @@ func (a *applier) apply(ctx context.Context, ws workspace.Workspace, reason even
 	a.recorder.Event(ws, event.Normal(reason, a.applied()))
 
 	if err := a.unsaved.saveUsedState(ctx, ws); err != nil {
+		a.unsaved.remember(ctx, ws)
+
 		return schedule.Observation{}, err
 	}
 

@@ -312,6 +312,11 @@ func TestUseUnsavedState(t *testing.T) {
 				if tc.smaller {
 					r.runner.pushErr = nil
 				}
+
+				text := fmt.Sprintf(`{"version": 4, "lineage": %q, "serial": %d, "resources": [{"mode": "managed", "type": "a", "name": "b", "instances": [{}]}]}`, ownLineage, state.Serial+1)
+				if err := os.WriteFile(r.runner.unsaved, []byte(text), 0o600); err != nil {
+					t.Error(err)
+				}
 			}
 
 			err := r.observeInConnect(t.Context(), r.ws)
@@ -332,6 +337,10 @@ func TestUseUnsavedState(t *testing.T) {
 
 			if saved := r.runner.unsaved == ""; saved != tc.smaller {
 				t.Errorf("%s\nwant the state saved: %t, got %t", tc.reason, tc.smaller, saved)
+			}
+
+			if got := workspace.Remembered(r.ws).Serial; slices.Contains(tc.ran, "apply") && !tc.smaller && got != int64(state.Serial)+1 {
+				t.Errorf("%s\nwant the state that the apply has left in the status, got serial %d", tc.reason, got)
 			}
 
 			// It says where the unsaved state is.
