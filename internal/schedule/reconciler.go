@@ -74,7 +74,7 @@ func (r *Reconciler) delay(ws workspace.Workspace, d Decision, slot func(req rec
 }
 
 // Forget drops what this instance has found out about a Workspace, so that its status decides what to do.
-func (r *Reconciler) Forget(o client.Object) { r.records.forgetResults(o) }
+func (r *Reconciler) Forget(o client.Object) { r.records.ForgetResults(o) }
 
 // Add puts a Workspace into the queue.
 func (r *Reconciler) Add(req reconcile.Request) {

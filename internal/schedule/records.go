@@ -170,14 +170,8 @@ func (r *Records) ForgetObservation(ws workspace.Workspace) {
 	r.change(ws, func(rec *Record) { rec.Observation = Observation{} })
 }
 
-// ForgetFailures drops the failures of a Workspace that is paused: a person may mend their cause, and it is tried at once when the pause
-// ends.
-func (r *Records) ForgetFailures(ws workspace.Workspace) {
-	r.change(ws, func(rec *Record) { rec.Failures = Failures{} })
-}
-
-// forgetResults drops the observation and the failures of a Workspace.
-func (r *Records) forgetResults(o client.Object) {
+// ForgetResults drops the observation and the failures of a Workspace, so that it is tried at once.
+func (r *Records) ForgetResults(o client.Object) {
 	r.change(o, func(rec *Record) { rec.Observation, rec.Failures = Observation{}, Failures{} })
 }
 

@@ -81,7 +81,7 @@ func TestRecords(t *testing.T) {
 			do: func(r *Records) {
 				r.Observe(settled(), Observation{}, nil)
 				r.Fail(settled(), false)
-				r.forgetResults(settled())
+				r.ForgetResults(settled())
 			},
 			want: want{Known: true},
 		},

@@ -265,9 +265,8 @@ func (w managedStatusWriter) Update(ctx context.Context, o client.Object, opts .
 	w.connector.records.Reported(ws)
 
 	if paused {
-		w.connector.records.ForgetFailures(ws)
-		// People want to see what happened during the pause.
-		w.connector.records.ForgetObservation(ws)
+		// A person may mend the cause of a failure during the pause, and wants to see what has changed meanwhile.
+		w.connector.records.ForgetResults(ws)
 	}
 
 	return nil

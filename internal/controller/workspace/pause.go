@@ -34,9 +34,6 @@ func (ps *pass) endPause(ctx context.Context, ws workspace.Workspace) error {
 		return nil
 	}
 
-	// People want to see what happened during the pause.
-	ps.records.ForgetObservation(ws)
-
 	before, _ := ws.DeepCopyObject().(client.Object) // A Workspace is one.
 	ws.SetConditions(xpv2.Condition{
 		Type: xpv2.TypeSynced, Status: corev1.ConditionUnknown, Reason: reasonResumed, ObservedGeneration: ws.GetGeneration(), LastTransitionTime: metav1.NewTime(ps.now()),

@@ -418,7 +418,6 @@ func TestObserveAgain(t *testing.T) {
 		"Changed": {reason: "A person has changed it.", change: func(r *attempt) { r.ws.SetGeneration(2) }, want: []string{"plan", "plan"}},
 		"Missing": {reason: "An input is missing now.", change: func(r *attempt) { r.runner.incomplete = errors.New("boom") }, want: []string{"plan", "plan"}},
 		"Due":     {reason: "It is time to detect drift.", change: func(r *attempt) { r.now = func() time.Time { return time.Now().Add(3 * time.Hour) } }, want: []string{"plan", "plan"}},
-		"Resumed": {reason: "People want to see what happened during the pause.", change: func(r *attempt) { r.ws.SetConditions(xpv2.ReconcilePaused()) }, want: []string{"plan", "plan"}},
 	}
 
 	for name, tc := range cases {
