@@ -268,7 +268,7 @@ func TestFluxDigests(t *testing.T) {
 	data := gzipped(t, files{"main.tf": "m"})
 	sum256, sum384, sum512 := sha256.Sum256(data), sha512.Sum384(data), sha512.Sum512(data)
 	s := newFileServer(t)
-	s.serve("/m.tar.gz", data)
+	s.serve("/m.tar.gz", data, "Content-Encoding", "gzip") // As a bucket may do.
 
 	for name, a := range map[string]artifact{
 		"SHA256":   {"digest": fmt.Sprintf("sha256:%x", sum256)},

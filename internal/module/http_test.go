@@ -49,6 +49,7 @@ func TestArchives(t *testing.T) {
 	s.serve("/m.tar.bz2", bzipped(t))
 	s.serve("/m.tbz2", bzipped(t))
 	s.serve("/plain.gz", targz)
+	s.serve("/encoded.tar.gz", targz, "Content-Encoding", "gzip")
 	s.serve("/half.tar.gz", targz[:len(targz)/2])
 	s.serve("/text.tar.gz", []byte("<html>not found</html>"))
 	s.serve("/page.zip", []byte("<html>Sign in</html>"), "Content-Type", "text/html; charset=utf-8")
@@ -78,6 +79,7 @@ func TestArchives(t *testing.T) {
 		"Tzst":          {reason: "By zstd, with the short name.", address: s.url + "/m.tzst", want: module},
 		"TarBz2":        {reason: "Compressed by bzip2.", address: s.url + "/m.tar.bz2", want: files{"main.tf": "m", "link.tf": "-> main.tf"}},
 		"Tbz2":          {reason: "By bzip2, with the short name.", address: s.url + "/m.tbz2", want: files{"main.tf": "m", "link.tf": "-> main.tf"}},
+		"Encoded":       {reason: "A store may call it an encoding of the answer.", address: s.url + "/encoded.tar.gz?checksum=sha256:" + digest, want: module},
 		"Named":         {reason: "Named by a parameter.", address: s.url + "/download?archive=tar.gz", want: module},
 		"Forced":        {reason: "With the getter in front.", address: "http::" + s.url + "/m.tgz", want: module},
 		"Directory":     {reason: "One directory of it.", address: s.url + "/m.tar.gz//sub/a", want: files{"main.tf": "a", "b.tf": "-> main.tf"}},

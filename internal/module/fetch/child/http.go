@@ -127,6 +127,16 @@ func (w watched) Close() error {
 // tag and modified are the headers that identify the version of a response.
 const tag, modified = "ETag", "Last-Modified"
 
+// asIs returns archives as they are, which is what a digest is of. Stores send the header Content-Encoding with a .tar.gz. The default
+// transport asks for compressed answers, and would unpack it.
+var asIs = func() *http.Transport { //nolint:gochecknoglobals // It has the connections of all requests.
+	t, _ := http.DefaultTransport.(*http.Transport)
+	t = t.Clone()
+	t.DisableCompression = true
+
+	return t
+}()
+
 // RoundTrip makes a request. It fails with errSkipped if the response is not needed.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
@@ -139,7 +149,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.Header.Set("If-None-Match", value)
 	}
 
-	resp, err := http.DefaultTransport.RoundTrip(req)
+	resp, err := asIs.RoundTrip(req)
 	if err != nil {
 		silent.Stop()
 
