@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 )
@@ -152,6 +154,42 @@ func TestNoPartOfSecretInLog(t *testing.T) {
 			// A line may end with a few bytes of a secret that continues in the next line.
 			for _, line := range log {
 				expectNoPart(t, kind, line, s.printed)
+			}
+		})
+	}
+}
+
+// TestNoKeyOfModuleInLog ensures that the log has the addresses of called modules without what may be secret, and other lines as they
+// are.
+func TestNoKeyOfModuleInLog(t *testing.T) {
+	t.Parallel()
+
+	for name, tc := range map[string]struct{ op, line, want string }{
+		"Token": {
+			opInit, "Downloading git::http://x-access-token:s3cr3t@127.0.0.1/one?ref=main for n...",
+			"Downloading git::http://127.0.0.1/one?ref=main for n...",
+		},
+		"Key": {
+			opInit, "Downloading git::ssh://git@example.org/one.git?ref=v1&sshkey=LS0tLS1C for n...",
+			"Downloading git::ssh://git@example.org/one.git?ref=v1&sshkey=redacted for n...",
+		},
+		"Quoted": { // The text about a failed download has lines of its own for what it quotes.
+			opInit, `"git::http://x-access-token:s3cr3t@127.0.0.1/one?ref=main": error`,
+			`"git::http://127.0.0.1/one?ref=main": error`,
+		},
+		"Download": {opPlan, `Could not download module "https://u:s3cr3t@example.org/a"`, `Could not download module "https://example.org/a"`},
+		"None":     {opInit, "Downloading registry.example.org/a/b/c 1.0.0 for n...", "Downloading registry.example.org/a/b/c 1.0.0 for n..."},
+		"Link":     {opApply, "Get https://c.example.org/v1?limit=5: EOF", "Get https://c.example.org/v1?limit=5: EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var got []string
+
+			Workspace{Log: func(line string) { got = append(got, line) }}.logger(tc.op)(tc.line + "\n")
+
+			if diff := cmp.Diff([]string{tc.want}, got); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
 			}
 		})
 	}

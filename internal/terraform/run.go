@@ -21,6 +21,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
+	"github.com/crossplane-contrib/provider-terraform/internal/remedy"
 )
 
 // Limits of the output of a run that is kept.
@@ -77,7 +78,7 @@ func (c *CLI) flagsOf(cmd command) []string {
 func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error) {
 	answer := &limitedBuffer{max: maxAnswer}
 
-	res, err := c.execute(ctx, ws, cmd, answer, ws.logger())
+	res, err := c.execute(ctx, ws, cmd, answer, ws.logger(cmd.op))
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func (c *CLI) runLogged(ctx context.Context, ws Workspace, cmd command) error {
 func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress func(Progress)) (*report, result, error) {
 	r := newReport(ws.shows(progress))
 
-	log := ws.logger()
+	log := ws.logger(cmd.op)
 	stdout := &lineWriter{max: maxLine, longer: stateLine, line: func(line []byte) { log(r.add(line)) }}
 
 	res, err := c.execute(ctx, ws, cmd, stdout, log)
@@ -216,7 +217,10 @@ func (r result) failure(cmd command) error {
 
 // logger returns a function that logs the lines of a text that are not empty, without secrets. stdout and
 // stderr call it concurrently. Without a log, the text is not searched for secrets.
-func (ws Workspace) logger() func(text string) {
+//
+// A module may call others by addresses with a key or a token, which no Secret has. Init prints them in any text, and
+// other commands as adviseHere says.
+func (ws Workspace) logger(op string) func(text string) {
 	if ws.Log == nil {
 		return func(string) {}
 	}
@@ -225,6 +229,9 @@ func (ws Workspace) logger() func(text string) {
 
 	return func(text string) {
 		text = ws.redacted(text)
+		if op == opInit || ofDownload.MatchString(text) {
+			text = remedy.Addresses(text)
+		}
 
 		mu.Lock()
 		defer mu.Unlock()

@@ -62,7 +62,7 @@ func (c *CLI) ReadPlan(ctx context.Context, ws Workspace, file string, args ...s
 	text := &limitedBuffer{max: maxReadText}
 
 	cmd := show("-no-color")
-	if res, err := c.execute(ctx, ws, cmd, text, ws.logger()); err != nil {
+	if res, err := c.execute(ctx, ws, cmd, text, ws.logger(cmd.op)); err != nil {
 		return nil, err
 	} else if res.code != 0 {
 		return nil, newError(cmd.op, ws, res, firsts[Diagnostic]{})
