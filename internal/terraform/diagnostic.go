@@ -82,8 +82,11 @@ func (d Diagnostic) says(texts ...string) bool {
 	return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(summary, s) || strings.Contains(detail, s) })
 }
 
-// fileName matches the names of files that people may know by another name: see Workspace.Origin.
-var fileName = regexp.MustCompile(`[\w./-]*\.(?:tf|tfvars|tfbackend|terraformrc)(?:\.json)?\b`)
+// fileName matches the names of files that people may know by another name: see Workspace.Origin. With adviceOn, it is a name that
+// advice has, with its field.
+var fileName = regexp.MustCompile(`[\w./-]*\.(?:tf|tfvars|tfbackend|terraformrc)(?:\.json)?\b(?:` + regexp.QuoteMeta(adviceOn) + `)?`)
+
+const adviceOn = " in spec.credentials"
 
 // forPeople returns the diagnostic without secrets, without the path of the workspace, and without advice
 // that does not apply to a Workspace. It names the fields that its files were written from.
@@ -143,6 +146,10 @@ func (d Diagnostic) withFields(ws Workspace) Diagnostic {
 		}
 
 		*text = fileName.ReplaceAllStringFunc(*text, func(name string) string {
+			if strings.HasSuffix(name, adviceOn) {
+				return name
+			}
+
 			field, _ := ws.Origin(name, 0)
 
 			return cmp.Or(field, name)

@@ -40,9 +40,14 @@ func TestErrorOrigin(t *testing.T) {
 		d      Diagnostic
 		want   string
 	}{
-		"Line":    {reason: "the line is that of the field", d: Diagnostic{Summary: "S", File: "/tf/ws/0.tfvars.json", Line: 12}, want: "spec.values, line 2: S"},
-		"NoLine":  {reason: "a field may have no lines", d: Diagnostic{Summary: "S", File: "main.tf", Line: 3, Context: "output \"o\""}, want: `the module: output "o": S`},
-		"Text":    {reason: "texts name files, too", d: Diagnostic{Summary: `No ".terraformrc"`, Detail: "See /tf/ws/main.tf:1,1-13."}, want: `No "the settings": See the module:1,1-13.`},
+		"Line":   {reason: "the line is that of the field", d: Diagnostic{Summary: "S", File: "/tf/ws/0.tfvars.json", Line: 12}, want: "spec.values, line 2: S"},
+		"NoLine": {reason: "a field may have no lines", d: Diagnostic{Summary: "S", File: "main.tf", Line: 3, Context: "output \"o\""}, want: `the module: output "o": S`},
+		"Text":   {reason: "texts name files, too", d: Diagnostic{Summary: `No ".terraformrc"`, Detail: "See /tf/ws/main.tf:1,1-13."}, want: `No "the settings": See the module:1,1-13.`},
+		"Advice": {
+			reason: "advice has the field already",
+			d:      Diagnostic{Summary: "S", Detail: "from r.example.org: error looking up module versions: 401 Unauthorized."},
+			want:   "S: from r.example.org: error looking up module versions: 401 Unauthorized: set or correct the token for this host in a file .terraformrc in spec.credentials of the ProviderConfig.",
+		},
 		"Unknown": {reason: "all other files keep their names", d: Diagnostic{Summary: "a/main.tf", Detail: "main.tfstate, xmain.tf, x.0.tfvars.json", File: "m/main.tf", Line: 1}, want: "m/main.tf:1: a/main.tf: main.tfstate, xmain.tf, x.0.tfvars.json"},
 	}
 
