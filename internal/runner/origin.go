@@ -6,11 +6,15 @@ package runner
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/vars"
+	"github.com/crossplane-contrib/provider-terraform/internal/workdir"
 )
 
 // An origin is what a file beside the module was written from.
@@ -41,6 +45,18 @@ func (in *Inputs) origin(file string, line int) (field string, fieldLine int) {
 	}
 
 	return o.field, line
+}
+
+// unwritten returns the error of a Sync with the message, or with the field of the file that has the name of a directory.
+func (in *Inputs) unwritten(err error, message string) error {
+	var directory *workdir.DirectoryError
+	if !errors.As(err, &directory) {
+		return errors.Wrap(err, message)
+	}
+
+	field, _ := in.origin(path.Base(directory.Name), 0)
+
+	return errors.Wrap(directory, "cannot write "+field)
 }
 
 // originOfVariable returns where the text of a variable comes from. In a plan, which most often reports it, planArgs take

@@ -117,7 +117,7 @@ func (r *Runner) writeInputs() (path string, err error) {
 	}
 
 	if err := r.Dir.Sync(files, later...); err != nil {
-		return "", errors.Wrap(err, "cannot write module")
+		return "", r.Inputs.unwritten(err, "cannot write module")
 	}
 
 	dir, err := r.Dir.ResolveEntrypoint(r.Inputs.parameters.Entrypoint)
@@ -150,7 +150,7 @@ func (r *Runner) writeInputs() (path string, err error) {
 	// All other files take precedence.
 	r.varFiles = append([]string{varsFile}, r.varFiles...)
 
-	return path, errors.Wrap(r.Dir.Sync(files), "cannot write variables")
+	return path, r.Inputs.unwritten(r.Dir.Sync(files), "cannot write variables")
 }
 
 // declared returns the variables that the module declares.

@@ -141,6 +141,42 @@ func TestFilesOfBadVariables(t *testing.T) {
 	expectFiles(t, "without the variables", r, filesystem.Files{"main.tf": `variable "a" { type = list(string) }`})
 }
 
+// TestDirectoryInPlaceOfFile ensures that the error about a directory with the name of a file beside the module names the field that
+// the file is from.
+func TestDirectoryInPlaceOfFile(t *testing.T) {
+	t.Parallel()
+
+	for name, tc := range map[string]struct {
+		change    []func(s *subject)
+		dir, want string
+	}{
+		"Credentials": {
+			change: []func(*subject){entrypoint("a"), credentials("creds")}, dir: "a/creds",
+			want: `cannot write spec.credentials of the ProviderConfig, filename "creds": the module has a directory "a/creds": rename one of the two`,
+		},
+		"Configuration": {
+			change: []func(*subject){configuration("# c")}, dir: configurationFile,
+			want: `cannot write spec.configuration of the ProviderConfig: the module has a directory "crossplane-provider-config.tf": rename one of the two`,
+		},
+		"Variables": {
+			change: []func(*subject){variables}, dir: varsFile,
+			want: `cannot write spec.forProvider.vars: the module has a directory "crossplane-provider-terraform-vars.tfvars": rename one of the two`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+			r := p.stubbed(t, firstUID, tc.change...)
+			filesystem.Write(t, r.Dir.Path(), filesystem.Files{tc.dir + "/file": "x"})
+
+			if err := callState(t.Context(), r); err == nil || err.Error() != tc.want {
+				t.Errorf("State(...): want error %q, got %v", tc.want, err)
+			}
+		})
+	}
+}
+
 // TestUnusedClose ensures that Close of a Runner that did not run anything removes no file: another
 // process may use the directory.
 func TestUnusedClose(t *testing.T) {

@@ -31,6 +31,15 @@ func checkName(name string) error {
 	return nil
 }
 
+// A DirectoryError says that a directory has the name of an input.
+type DirectoryError struct {
+	Name string // Relative to the directory of the Workspace.
+}
+
+func (e *DirectoryError) Error() string {
+	return fmt.Sprintf("the module has a directory %q: rename one of the two", e.Name)
+}
+
 // writeInput writes a file unless it exists with the right content and mode.
 func writeInput(root *os.Root, name string, f File) error {
 	if err := mkParents(root, name); err != nil {
@@ -80,7 +89,8 @@ func removeInput(root *os.Root, name string) error {
 	return root.Remove(name)
 }
 
-// hasContent reports whether name is a regular file with this content and mode 0600.
+// hasContent reports whether name is a regular file with this content and mode 0600. It fails with a DirectoryError if nothing can
+// replace what is there.
 func hasContent(root *os.Root, name string, data []byte) (bool, error) {
 	info, err := root.Lstat(name)
 	switch {
@@ -88,6 +98,8 @@ func hasContent(root *os.Root, name string, data []byte) (bool, error) {
 		return false, nil
 	case err != nil:
 		return false, err
+	case info.IsDir():
+		return false, &DirectoryError{Name: name}
 	case !info.Mode().IsRegular(), info.Mode().Perm() != 0o600, info.Size() != int64(len(data)):
 		return false, nil
 	}
