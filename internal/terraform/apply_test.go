@@ -206,7 +206,7 @@ resource "terraform_data" "x" {
 			t.Errorf("progress: -want, +got:\n%s", diff)
 		}
 
-		if got := mustPull(t, c, ws).Resources; got != 2 {
+		if got := mustPull(t, c, ws).Managed; got != 2 {
 			t.Errorf("want the created resources in the state, got %d resources", got)
 		}
 	})
@@ -243,7 +243,7 @@ resource "terraform_data" "x" {
 			t.Errorf("want to see both end, got %q", events)
 		}
 
-		if got := mustPull(t, c, ws).Resources; got != 0 {
+		if got := mustPull(t, c, ws).Managed; got != 0 {
 			t.Errorf("want nothing to be left, got %d", got)
 		}
 	})
@@ -266,7 +266,7 @@ resource "terraform_data" "x" {
 			t.Errorf("want no advice that leaves the resource in the state, got %v", err)
 		}
 
-		if got := mustPull(t, c, ws).Resources; got != 1 {
+		if got := mustPull(t, c, ws).Managed; got != 1 {
 			t.Errorf("want it to be still there, got %d", got)
 		}
 
@@ -336,7 +336,7 @@ func TestApplyOfFile(t *testing.T) {
 		}
 
 		for _, ws := range []Workspace{mine, other} {
-			if got := mustPull(t, c, ws).Resources; got != 0 {
+			if got := mustPull(t, c, ws).Managed; got != 0 {
 				t.Errorf("want nothing to be applied, got %d resources", got)
 			}
 		}

@@ -45,19 +45,19 @@ func TestParseState(t *testing.T) {
 			}}},
 		},
 		"Instances": {
-			reason: "instances of resources and data sources count; one that is being replaced counts once",
+			reason: "instances of resources count, not those of data sources; one that is being replaced counts once",
 			raw: `{"version":4,"resources":[
 				{"mode":"data","type":"t","name":"d","instances":[{}]},
 				{"mode":"managed","type":"t","name":"none","instances":[]},
 				{"mode":"managed","type":"t","name":"one","instances":[{"deposed":"6d701b55"},{}]},
 				{"mode":"managed","type":"t","name":"two","instances":[{"index_key":0},{"index_key":1}]},
 				{"module":"module.m","mode":"managed","type":"t","name":"two","instances":[{"index_key":"a"},{"index_key":"a","deposed":"6d701b55"},{"index_key":"b"}]}]}`,
-			want: &State{Resources: 6, Managed: 5, Deposed: 2, Addresses: []string{"t.one", "t.two", "module.m.t.two"}},
+			want: &State{Managed: 5, Deposed: 2, Addresses: []string{"t.one", "t.two", "module.m.t.two"}},
 		},
 		"Modules": {
 			reason: "keys are not part of an address",
 			raw:    `{"version":4,"resources":[{"module":"module.a[\"x]\\\"y\"].module.b[0]","mode":"managed","type":"t","name":"n","instances":[{}]}]}`,
-			want:   &State{Resources: 1, Managed: 1, Addresses: []string{"module.a.module.b.t.n"}},
+			want:   &State{Managed: 1, Addresses: []string{"module.a.module.b.t.n"}},
 		},
 		"OtherVersion": {reason: "an older format", raw: `{"version":3}`, err: "version 3 of the state file is not supported, only 4 is"},
 		"NotJSON":      {reason: "not a state", raw: `x`, err: "not a state file: "},
@@ -91,7 +91,7 @@ output "o" { value = 1 }`})
 		mustApply(t, c, ws)
 
 		first := mustPull(t, c, ws)
-		if first.Lineage == "" || first.Serial == 0 || first.Resources != 3 || len(first.Outputs) != 1 {
+		if first.Lineage == "" || first.Serial == 0 || first.Managed != 3 || len(first.Outputs) != 1 {
 			t.Errorf("want the applied state, got %+v", first)
 		}
 

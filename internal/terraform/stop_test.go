@@ -285,7 +285,7 @@ func TestInterruptedApply(t *testing.T) {
 			}
 		}
 
-		if got := mustPull(t, c, ws).Resources; got != 2 {
+		if got := mustPull(t, c, ws).Managed; got != 2 {
 			t.Errorf("want both resources in the state, got %d", got)
 		}
 

@@ -208,7 +208,7 @@ output "o" { value = "v" }`})
 		mustApply(t, c, ws)
 
 		pulled := mustPull(t, c, ws)
-		if pulled.Lineage == "" || pulled.Resources != 1 {
+		if pulled.Lineage == "" || pulled.Managed != 1 {
 			t.Errorf("want what was applied, got %+v", pulled)
 		}
 

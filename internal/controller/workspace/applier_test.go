@@ -379,7 +379,7 @@ func TestUnrecordedCreation(t *testing.T) {
 func TestReportFailed(t *testing.T) {
 	t.Parallel()
 
-	half := terraform.State{Lineage: ownLineage, Serial: 4, Resources: 3, Managed: 3, Outputs: map[string]terraform.Output{"o": {Value: []byte("1")}}}
+	half := terraform.State{Lineage: ownLineage, Serial: 4, Managed: 3, Outputs: map[string]terraform.Output{"o": {Value: []byte("1")}}}
 	foreign := otherState()
 
 	cases := map[string]struct {

@@ -131,7 +131,7 @@ func (d *destroyer) destroy(ctx context.Context, ws workspace.Workspace) (mine b
 	}
 
 	// A person would approve what is refused.
-	if broken != nil && state.Resources > 0 {
+	if broken != nil && state.Managed > 0 {
 		return false, brokenModuleError{broken}
 	}
 
@@ -149,7 +149,7 @@ func (d *destroyer) destroy(ctx context.Context, ws workspace.Workspace) (mine b
 	}
 
 	switch {
-	case state.Empty() || (broken != nil && state.Resources == 0):
+	case state.Empty() || (broken != nil && state.Managed == 0):
 		if err := d.saveDestroyed(ctx, ws, nil); err != nil {
 			return false, err
 		}
@@ -273,8 +273,8 @@ func (d *destroyer) destroyState(ctx context.Context, ws workspace.Workspace, fo
 	switch {
 	case err == nil && complete:
 		err = d.destroyedAll(ctx, ws, found, destroyed)
-	case mayBeBroken(err) && found.Resources == 0:
-		// A module that was broken from the start must not block the deletion of its Workspace.
+	case found.Managed == 0 && (mayBeBroken(err) || terraform.MissesValue(err) || terraform.CannotRefresh(err)):
+		// A module that was broken from the start, or looks up what is gone, must not block the deletion of its Workspace.
 		err = nil
 	}
 

@@ -44,7 +44,7 @@ func TestDelete(t *testing.T) {
 
 	pull, push, use, destroy, gone := "state pull", "state push", "use unsaved state", "destroy", "workspace delete"
 	nothing, something := `{"version":4,"resources":[]}`, `{"version":4,"resources":[{"mode":"managed","instances":[{}]}]}`
-	data := terraform.State{Lineage: ownLineage, Serial: 3, Resources: 1}
+	data := terraform.State{Lineage: ownLineage, Serial: 3}
 	onlyOutputs := terraform.State{Lineage: ownLineage, Serial: 3, Outputs: map[string]terraform.Output{"a": {}}}
 
 	cases := map[string]struct {
@@ -220,11 +220,11 @@ func TestDelete(t *testing.T) {
 			resources: 2,
 		},
 		"OnlyData": {
-			reason: "There are only data sources, which need no destroy, but the CLI may refuse to delete a workspace with them.",
+			reason: "There are only data sources, which need no destroy.",
 			ws:     with(deleted),
 			state:  data,
 			change: func(*attempt) {},
-			want:   outcome{ran: []string{pull, pull, destroy, gone}, ready: xpv2.ReasonDeleting, lineage: ownLineage, begun: true},
+			want:   outcome{ran: []string{pull, pull, gone}, lineage: ownLineage, begun: true},
 		},
 		"OnlyOutputs": {
 			reason: "The CLI may refuse to delete a workspace with outputs.",
@@ -241,6 +241,15 @@ func TestDelete(t *testing.T) {
 				r.runner.stateErr, r.runner.optional = errors.New("broken"), true
 			},
 			want: outcome{ran: []string{pull, pull, pull, gone}, lineage: ownLineage, begun: true},
+		},
+		"VanishedValue": {
+			reason: "What a data source looks up is gone, and nothing is to be destroyed.",
+			ws:     with(deleted),
+			state:  onlyOutputs,
+			change: func(r *attempt) {
+				r.runner.destroyErr = &terraform.Error{Op: "destroy", ExitCode: 1, Diagnostics: []terraform.Diagnostic{{Summary: "Unsupported attribute"}}}
+			},
+			want: outcome{ran: []string{pull, pull, destroy, pull, gone}, ready: xpv2.ReasonDeleting, lineage: ownLineage, begun: true},
 		},
 		"WithoutValues": {
 			reason: "A destroy takes values of variables, and the error says how to proceed.",
@@ -270,7 +279,7 @@ func TestDelete(t *testing.T) {
 			state:  ownState(),
 			change: func(r *attempt) {
 				r.runner.destroyed = 1
-				r.runner.pulled = func() { r.runner.state = &terraform.State{Lineage: ownLineage, Serial: 4, Resources: 1, Managed: 1} }
+				r.runner.pulled = func() { r.runner.state = &terraform.State{Lineage: ownLineage, Serial: 4, Managed: 1} }
 			},
 			want:      outcome{ran: []string{pull, destroy, pull}, err: "there are resources left", ready: xpv2.ReasonDeleting, lineage: ownLineage},
 			resources: 2,

@@ -250,11 +250,11 @@ func anotherOwner(lineage string) client.Object {
 
 // States of a Terraform workspace.
 func ownState() terraform.State {
-	return terraform.State{Lineage: ownLineage, Serial: 3, Resources: 2, Managed: 2}
+	return terraform.State{Lineage: ownLineage, Serial: 3, Managed: 2}
 }
 
 func otherState() terraform.State {
-	return terraform.State{Lineage: otherLineage, Serial: 3, Resources: 2, Managed: 2}
+	return terraform.State{Lineage: otherLineage, Serial: 3, Managed: 2}
 }
 
 // changes is a plan with something to do.

@@ -125,7 +125,7 @@ func (k *kubernetesStates) removeState(ctx context.Context, ws workspace.Workspa
 	}
 
 	return k.removeUnused(ctx, b, name, maxKubernetesState, func(s *terraform.State) bool {
-		if s == nil || s.Resources > 0 {
+		if s == nil || s.Managed > 0 {
 			return false
 		}
 

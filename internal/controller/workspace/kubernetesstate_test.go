@@ -175,7 +175,7 @@ func TestDeleteDefaultInCluster(t *testing.T) {
 func neverApplied(r *attempt) {
 	r.ws.Status = with().Status
 	r.runner.state.Lineage = ""
-	r.runner.state.Resources = 0
+	r.runner.state.Managed = 0
 }
 
 // forgetResources makes the status of a Workspace say that its state has no resources.

@@ -175,7 +175,7 @@ func TestObserve(t *testing.T) {
 			reason: "The module fits an old copy. What the copy lacks would be created again later.",
 			ws:     with(owner, readyFor(1)),
 			change: func(r *attempt) {
-				r.planned(terraform.Plan{}, terraform.State{Lineage: ownLineage, Serial: 3, Resources: 1, Managed: 1})
+				r.planned(terraform.Plan{}, terraform.State{Lineage: ownLineage, Serial: 3, Managed: 1})
 			},
 			want: outcome{ran: []string{"plan"}, err: "is an old copy", ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
@@ -183,7 +183,7 @@ func TestObserve(t *testing.T) {
 			reason: "It lacks nothing.",
 			ws:     with(owner, readyFor(1)),
 			change: func(r *attempt) {
-				r.planned(terraform.Plan{}, terraform.State{Lineage: ownLineage, Serial: 2, Resources: 2, Managed: 2})
+				r.planned(terraform.Plan{}, terraform.State{Lineage: ownLineage, Serial: 2, Managed: 2})
 			},
 			exists:   true,
 			upToDate: true,

@@ -250,7 +250,7 @@ func countOwners(all map[client.ObjectKey]*namespacedv1beta1.Workspace) int {
 
 // conflictingState is a state that was found, and has not changed since.
 func conflictingState() *terraform.State {
-	return &terraform.State{Lineage: "l", Serial: 3, Resources: 1, Managed: 1}
+	return &terraform.State{Lineage: "l", Serial: 3, Managed: 1}
 }
 
 // TestOwnStateFails has an API server that cannot be read or does not record a write. Nothing may

@@ -215,7 +215,7 @@ func TestRememberKept(t *testing.T) {
 		},
 	} {
 		kept, backend := ownState(), ownState()
-		backend.Serial, backend.Resources, backend.Managed = kept.Serial-2, 1, 1
+		backend.Serial, backend.Managed = kept.Serial-2, 1
 
 		r := newAttempt(t, with(owner))
 		r.observed(t, changes(), kept)
