@@ -22,11 +22,11 @@ const stateVersion = 4
 
 // A State is the recorded infrastructure of a workspace. The zero value means that there is none.
 type State struct {
-	Lineage   string // Set when a state is first written, and never changed.
-	Serial    uint64 // Grows with every change.
-	Managed   int    // Instances, without data sources: a state that has only these leaves nothing behind.
-	Gone      int    // Of those, how many the refresh of a plan has not found, at most. The CLI does not report all of them as drift.
-	Deposed   int    // Objects that were replaced and are still to be destroyed. The other numbers do not count them.
+	Lineage string // Set when a state is first written, and never changed.
+	Serial  uint64 // Grows with every change.
+	Managed int    // Instances, without data sources: a state that has only these leaves nothing behind.
+	Gone    int    // Of those, how many the refresh of a plan has not found, at most. The CLI does not report all of them as drift.
+	Deposed int    // Objects that were replaced and are still to be destroyed. The other numbers do not count them.
 	// Addresses of the managed resources, without keys of instances and of modules: "module.a.cloud_thing.b".
 	Addresses []string
 	// Outputs of the root module, except null ones, with the values of sensitive ones.

@@ -71,6 +71,12 @@ func TestLost(t *testing.T) {
 			found:  Found{Empty: true},
 			want:   "is gone: expected the one that it was created with, found none",
 		},
+		"UnrecordedReturned": {
+			reason: "The existing provider has done nothing but write the status, which keeps the checksum of this one.",
+			opts:   []option{reconciled(checksum), available()},
+			found:  Found{Empty: true},
+			want:   "is gone: expected the one that it was created with, found none",
+		},
 		"UnrecordedBlank": {
 			reason: "Some backends make a new state when they are read. The condition Ready has changed since.",
 			opts:   []option{available(), func(ws *namespacedv1beta1.Workspace) { RecordAvailable(ws) }, deleting()},

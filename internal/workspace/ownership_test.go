@@ -78,8 +78,12 @@ func TestTitleTo(t *testing.T) {
 		"FormerLooker": {reason: "It has only observed the state.", opts: []option{seen("l")}},
 		"Legacy":       {reason: "It is unknown which state it has.", opts: []option{reconciled(legacyChecksum)}, want: OwnershipPossible, own: OwnershipRemembered},
 		"Updated":      {reason: "It has no checksum until the next plan.", opts: []option{available()}, want: OwnershipPossible, own: OwnershipRemembered},
-		"UpdatedNow":   {reason: "This version records what it has begun.", opts: []option{available(), began(0)}, want: OwnershipBegun, own: OwnershipBegun},
-		"Interrupted":  {reason: "An older version has begun to create. What is there may have another owner.", opts: []option{interrupted()}},
+		"Returned":     {reason: "An older version has done nothing but write the status, which keeps the checksum of this one.", opts: []option{reconciled(checksum)}, want: OwnershipPossible, own: OwnershipRemembered},
+		"GaveUp": {reason: "It was to take over that state, which belongs to another Workspace.", opts: []option{reconciled(checksum), began(0), seen("l"), func(ws *namespacedv1beta1.Workspace) {
+			GiveUp(ws, "l")
+		}}},
+		"UpdatedNow":  {reason: "This version records what it has begun.", opts: []option{available(), began(0)}, want: OwnershipBegun, own: OwnershipBegun},
+		"Interrupted": {reason: "An older version has begun to create. What is there may have another owner.", opts: []option{interrupted()}},
 		"Creating": {reason: "This version has created nothing yet.", opts: []option{func(ws *namespacedv1beta1.Workspace) {
 			ws.SetConditions(xpv2.Creating(), xpv2.ReconcileError(errors.New("create failed")))
 		}}},
