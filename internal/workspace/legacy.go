@@ -15,7 +15,8 @@ import (
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
 
-// This file recognizes what a version of the provider has left in a status that recorded neither states nor their owners.
+// This file recognizes what a version of the provider has left in a status that recorded neither states nor their owners. It removes these
+// from the status that this version has written, also if it does nothing else. A checksum of this version stays until it plans.
 
 // hasResult says whether a plan or an apply has succeeded, also one of a version of the provider that recorded no state: it wrote a checksum
 // after a plan, and left it out after an update, until the next plan.
@@ -41,7 +42,7 @@ func recordsNothing(ws Workspace) bool {
 func isLegacy(ws Workspace) bool {
 	seen := ws.GetObservation()
 
-	return seen.State == nil && wasReconciled(ws) && isLegacyChecksum(seen.Checksum)
+	return seen.State == nil && wasReconciled(ws)
 }
 
 // availableChecksum says that such a version has left the Workspace Available, and disownedChecksum that the state belongs to another
@@ -65,7 +66,7 @@ func HasOnlyObserved(ws Workspace, found *commonv1beta1.StateSummary) bool {
 	own := ws.GetOwnership()
 	created := !meta.GetExternalCreatePending(ws).IsZero() || !meta.GetExternalCreateSucceeded(ws).IsZero() || !meta.GetExternalCreateFailed(ws).IsZero()
 
-	return OnlyObserves(ws) && own.Lineage == "" && own.CreationStarted == nil && isLegacyChecksum(ws.GetObservation().Checksum) && !created
+	return OnlyObserves(ws) && own.Lineage == "" && own.CreationStarted == nil && !created
 }
 
 // Disown records in the checksum that the state which such a version had found belongs to another Workspace. It is no loss if this one gets
@@ -86,7 +87,7 @@ func wasAvailable(ws Workspace) bool {
 	own, seen := ws.GetOwnership(), ws.GetObservation()
 
 	switch {
-	case own.Lineage != "" || own.CreationStarted != nil || !isLegacyChecksum(seen.Checksum):
+	case own.Lineage != "" || own.CreationStarted != nil:
 		return false
 	// This version, too, leaves out the checksum if it only observes, and does not find the state any more.
 	case seen.State != nil:

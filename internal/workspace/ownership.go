@@ -213,6 +213,11 @@ func GiveUp(ws Workspace, lineage string) bool {
 	Restore(ws, commonv1beta1.Ownership{})
 	setState(ws, nil)
 
+	// With the checksum, it would seem that a version which recorded no state had written the status last: see isLegacy.
+	if !isLegacyChecksum(ws.GetObservation().Checksum) {
+		setState(ws, &commonv1beta1.StateSummary{})
+	}
+
 	return true
 }
 

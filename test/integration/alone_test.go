@@ -65,6 +65,7 @@ func TestSuccession(t *testing.T) {
 	run("DeadUnsharded", testDeadUnsharded)
 	run("Elastic", testElastic)
 	run("DropIn", testDropIn)
+	run("Return", testReturn)
 	run("Migration", testMigration)
 }
 
