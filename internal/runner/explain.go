@@ -32,7 +32,7 @@ func (r *Runner) explainInit(err error) error {
 	case !terraform.CannotReadStateInInit(err) || terraform.IsLocked(err) || terraform.HasInvalidHeader(err):
 		return err
 	case b.Suffix != "" && !b.fits(terraform.DefaultWorkspace):
-		return errors.Errorf("cannot use the secret_suffix %.100q of the kubernetes backend: it takes %s", b.Suffix, kubernetesNames)
+		return b.badSuffix()
 	case terraform.LacksRight(err):
 		return errors.Errorf("%w: %s", err, grantRights)
 	}

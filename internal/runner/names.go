@@ -43,12 +43,21 @@ func (r *Runner) checkBackend() error {
 		return nil
 	}
 
+	if !b.fits(terraform.DefaultWorkspace) {
+		return b.badSuffix()
+	}
+
 	return errors.Errorf("%s: the kubernetes backend takes %s", r.badName(), kubernetesNames)
 }
 
-// fits says whether the API server accepts the objects of the named Terraform workspace.
+// badSuffix is the error of a suffix that does not fit with any name.
+func (b KubernetesBackend) badSuffix() error {
+	return errors.Errorf("cannot use the secret_suffix %.100q of the kubernetes backend: it takes %s. Set another one", b.Suffix, kubernetesNames)
+}
+
+// fits says whether the API server accepts the objects of the named Terraform workspace. The suffix is the value of a label, too.
 func (b KubernetesBackend) fits(name string) bool {
-	return len(validation.IsDNS1123Subdomain(b.Secret(name))) == 0 && len(validation.IsValidLabelValue(name)) == 0
+	return len(validation.IsDNS1123Subdomain(b.Secret(name))) == 0 && len(validation.IsValidLabelValue(name)) == 0 && len(validation.IsValidLabelValue(b.Suffix)) == 0
 }
 
 // Secret returns the name of the Secret with the state of the named Terraform workspace.
