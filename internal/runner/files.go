@@ -6,7 +6,10 @@ package runner
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"strings"
+	"unicode"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -71,10 +74,44 @@ func secretsIn(name string, data []byte) [][]byte {
 	return append(secrets, data[rest:])
 }
 
+// variablesIn returns the names of variables in files of them, in JSON, that would be hidden because they have a digit. They are in addresses
+// and messages, which the CLI prints, and a person has to read. A name that is also a word of a value may be secret.
+func variablesIn(files [][]byte) []string {
+	var names []string
+
+	for _, data := range files {
+		// It fails for HCL, whose names are not hidden.
+		variables := map[string]json.RawMessage{}
+		if json.Unmarshal(data, &variables) != nil {
+			continue
+		}
+
+		values := map[string]bool{}
+
+		for _, value := range variables {
+			for word := range strings.FieldsFuncSeq(string(value), isNoIdentifier) {
+				values[word] = true
+			}
+		}
+
+		for name := range variables {
+			if strings.ContainsAny(name, "0123456789") && hclsyntax.ValidIdentifier(name) && !values[name] {
+				names = append(names, name)
+			}
+		}
+	}
+
+	return names
+}
+
+func isNoIdentifier(r rune) bool {
+	return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+}
+
 // varFileName returns the name of the n-th file of variables.
-func varFileName(n int, json bool) string {
+func varFileName(n int, isJSON bool) string {
 	name := fmt.Sprintf("crossplane-provider-terraform-%d.tfvars", n)
-	if json {
+	if isJSON {
 		name += ".json"
 	}
 

@@ -165,6 +165,42 @@ func TestSecretsOfCLIConfig(t *testing.T) {
 	}
 }
 
+// TestVariablesOfSecret ensures that people see the names of variables, which addresses and messages contain, and no values.
+func TestVariablesOfSecret(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct{ reason, text, message, want string }{
+		"Name":   {reason: "It has a digit.", text: `{"s3_bucket": "sesame-1"}`, message: `variable "s3_bucket" is sesame-1`, want: `variable "s3_bucket" is (sensitive)`},
+		"Longer": {reason: "Another name begins with it.", text: `{"s3_bucket": 1, "s3_bucket_id": 2}`, message: "s3_bucket and s3_bucket_id", want: "s3_bucket and s3_bucket_id"},
+		"Nested": {reason: "It is the name of no variable.", text: `{"a": {"sesame1": 1}}`, message: "sesame1", want: "(sensitive)"},
+		"Value":  {reason: "It is a value, too.", text: `{"sesame1": "a", "b": "sesame1"}`, message: "sesame1", want: "(sensitive)"},
+		"Part":   {reason: "It is a part of a value.", text: `{"sesame1": "a", "b": "x=sesame1"}`, message: "sesame1", want: "(sensitive)"},
+		"NoName": {reason: "No variable can have it.", text: `{"sesame/1": "a"}`, message: "sesame/1", want: "(sensitive)"},
+		"Broken": {reason: "What it has is unknown.", text: `{"sesame1": "a"`, message: "sesame1", want: "(sensitive)"},
+		"HCL":    {reason: "Names are not hidden there.", text: `s3_bucket = "sesame-1"`, message: `variable "s3_bucket" is sesame-1`, want: `variable "s3_bucket" is (sensitive)`},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			files := [][]byte{[]byte(tc.text)}
+			if got := redact.New(files...).With(nil, variablesIn(files)...).Text(tc.message); got != tc.want {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+
+	in, err := gather(t, secretVarFile("named", commonv1beta1.FileFormatJSON))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if got, want := in.Secrets().Text("s3_bucket is sesame-1"), "s3_bucket is (sensitive)"; got != want {
+		t.Errorf("inputs: want %q, got %q", want, got)
+	}
+}
+
 // TestGatherErrors ensures that inputs that cannot be used are an error, and that only variables may
 // be missing.
 func TestGatherErrors(t *testing.T) {
