@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -41,8 +42,8 @@ const (
 // planFile is among the records: a module that hashes its own directory would find another one when the plan is applied.
 const planFile = "run.tfplan"
 
-// secretsIn returns what is secret in a file of credentials: everything, except for the block of a CLI configuration
-// that says where providers come from, and for the hosts of its tokens. Messages name its paths, addresses and providers, and people
+// secretsIn returns what is secret in a file of credentials: everything, except for the blocks of a CLI configuration
+// that say where providers come from and where a host has its services, and for the hosts of its tokens. Messages name its paths, addresses and providers, and people
 // have to correct them. With an "@", an address may have a password.
 func secretsIn(name string, data []byte) [][]byte {
 	if name != cliConfigFile {
@@ -65,7 +66,7 @@ func secretsIn(name string, data []byte) [][]byte {
 			end = b.OpenBraceRange.Start.Byte
 		}
 
-		if (b.Type == "provider_installation" || b.Type == "credentials") && !bytes.ContainsRune(data[start:end], '@') {
+		if slices.Contains([]string{"provider_installation", "host", "credentials"}, b.Type) && !bytes.ContainsRune(data[start:end], '@') {
 			secrets = append(secrets, data[rest:start])
 			rest = end
 		}

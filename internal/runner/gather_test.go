@@ -141,6 +141,8 @@ func TestSecretsOfCLIConfig(t *testing.T) {
 	const (
 		token  = "credentials \"host.example.org\" {\n  token = \"sesame-sesame\"\n}\n"
 		mirror = "provider_installation {\n  filesystem_mirror {\n    path = \"/no/such/mirror\"\n  }\n}\n"
+
+		services = "host \"x1.example.org\" {\n  services = {\n    \"providers.v1\" = \"https://x1.example.org/v1/\"\n  }\n}\n"
 	)
 
 	cases := map[string]struct {
@@ -150,6 +152,8 @@ func TestSecretsOfCLIConfig(t *testing.T) {
 		"First":    {reason: "The order does not matter.", name: cliConfigFile, text: mirror + token, message: "cannot search /no/such/mirror with sesame-sesame", want: "cannot search /no/such/mirror with (sensitive)"},
 		"Password": {reason: "An address may have one.", name: cliConfigFile, text: `provider_installation { network_mirror { url = "https://a:sesame@host.example.org/" } }`, message: "cannot get https://a:sesame@host.example.org/", want: "cannot get (sensitive)"},
 		"Host":     {reason: "So has the host of a token.", name: cliConfigFile, text: token, message: "cannot ask host.example.org with sesame-sesame", want: "cannot ask host.example.org with (sensitive)"},
+		"Services": {reason: "So have those of a host.", name: cliConfigFile, text: token + services, message: "cannot ask https://x1.example.org/v1/ for x1.example.org/acme/acme with sesame-sesame", want: "cannot ask https://x1.example.org/v1/ for x1.example.org/acme/acme with (sensitive)"},
+		"Userinfo": {reason: "An address of a service may have a password, too.", name: cliConfigFile, text: strings.Replace(services, "//", "//a:sesame@", 1), message: "cannot get https://a:sesame@x1.example.org/v1/", want: "cannot get (sensitive)"},
 		"Broken":   {reason: "What it has is unknown.", name: cliConfigFile, text: mirror + "{", message: "cannot search /no/such/mirror", want: "cannot search (sensitive)"},
 		"Other":    {reason: "It is not for the CLI.", name: "creds", text: mirror, message: "cannot search /no/such/mirror", want: "cannot search (sensitive)"},
 	}
