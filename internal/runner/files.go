@@ -6,7 +6,11 @@ package runner
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -38,8 +42,8 @@ const (
 // planFile is among the records: a module that hashes its own directory would find another one when the plan is applied.
 const planFile = "run.tfplan"
 
-// secretsIn returns what is secret in a file of credentials: everything, except for the block of a CLI configuration
-// that says where providers come from, and for the hosts of its tokens. Messages name its paths, addresses and providers, and people
+// secretsIn returns what is secret in a file of credentials: everything, except for the blocks of a CLI configuration
+// that say where providers come from and where a host has its services, and for the hosts of its tokens. Messages name its paths, addresses and providers, and people
 // have to correct them. With an "@", an address may have a password.
 func secretsIn(name string, data []byte) [][]byte {
 	if name != cliConfigFile {
@@ -62,7 +66,7 @@ func secretsIn(name string, data []byte) [][]byte {
 			end = b.OpenBraceRange.Start.Byte
 		}
 
-		if (b.Type == "provider_installation" || b.Type == "credentials") && !bytes.ContainsRune(data[start:end], '@') {
+		if slices.Contains([]string{"provider_installation", "host", "credentials"}, b.Type) && !bytes.ContainsRune(data[start:end], '@') {
 			secrets = append(secrets, data[rest:start])
 			rest = end
 		}
@@ -71,10 +75,44 @@ func secretsIn(name string, data []byte) [][]byte {
 	return append(secrets, data[rest:])
 }
 
+// variablesIn returns the names of variables in files of them, in JSON, that would be hidden because they have a digit. They are in addresses
+// and messages, which the CLI prints, and a person has to read. A name that is also a word of a value may be secret.
+func variablesIn(files [][]byte) []string {
+	var names []string
+
+	for _, data := range files {
+		// It fails for HCL, whose names are not hidden.
+		variables := map[string]json.RawMessage{}
+		if json.Unmarshal(data, &variables) != nil {
+			continue
+		}
+
+		values := map[string]bool{}
+
+		for _, value := range variables {
+			for word := range strings.FieldsFuncSeq(string(value), isNoIdentifier) {
+				values[word] = true
+			}
+		}
+
+		for name := range variables {
+			if strings.ContainsAny(name, "0123456789") && hclsyntax.ValidIdentifier(name) && !values[name] {
+				names = append(names, name)
+			}
+		}
+	}
+
+	return names
+}
+
+func isNoIdentifier(r rune) bool {
+	return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+}
+
 // varFileName returns the name of the n-th file of variables.
-func varFileName(n int, json bool) string {
+func varFileName(n int, isJSON bool) string {
 	name := fmt.Sprintf("crossplane-provider-terraform-%d.tfvars", n)
-	if json {
+	if isJSON {
 		name += ".json"
 	}
 

@@ -141,6 +141,8 @@ func TestSecretsOfCLIConfig(t *testing.T) {
 	const (
 		token  = "credentials \"host.example.org\" {\n  token = \"sesame-sesame\"\n}\n"
 		mirror = "provider_installation {\n  filesystem_mirror {\n    path = \"/no/such/mirror\"\n  }\n}\n"
+
+		services = "host \"x1.example.org\" {\n  services = {\n    \"providers.v1\" = \"https://x1.example.org/v1/\"\n  }\n}\n"
 	)
 
 	cases := map[string]struct {
@@ -150,6 +152,8 @@ func TestSecretsOfCLIConfig(t *testing.T) {
 		"First":    {reason: "The order does not matter.", name: cliConfigFile, text: mirror + token, message: "cannot search /no/such/mirror with sesame-sesame", want: "cannot search /no/such/mirror with (sensitive)"},
 		"Password": {reason: "An address may have one.", name: cliConfigFile, text: `provider_installation { network_mirror { url = "https://a:sesame@host.example.org/" } }`, message: "cannot get https://a:sesame@host.example.org/", want: "cannot get (sensitive)"},
 		"Host":     {reason: "So has the host of a token.", name: cliConfigFile, text: token, message: "cannot ask host.example.org with sesame-sesame", want: "cannot ask host.example.org with (sensitive)"},
+		"Services": {reason: "So have those of a host.", name: cliConfigFile, text: token + services, message: "cannot ask https://x1.example.org/v1/ for x1.example.org/acme/acme with sesame-sesame", want: "cannot ask https://x1.example.org/v1/ for x1.example.org/acme/acme with (sensitive)"},
+		"Userinfo": {reason: "An address of a service may have a password, too.", name: cliConfigFile, text: strings.Replace(services, "//", "//a:sesame@", 1), message: "cannot get https://a:sesame@x1.example.org/v1/", want: "cannot get (sensitive)"},
 		"Broken":   {reason: "What it has is unknown.", name: cliConfigFile, text: mirror + "{", message: "cannot search /no/such/mirror", want: "cannot search (sensitive)"},
 		"Other":    {reason: "It is not for the CLI.", name: "creds", text: mirror, message: "cannot search /no/such/mirror", want: "cannot search (sensitive)"},
 	}
@@ -162,6 +166,42 @@ func TestSecretsOfCLIConfig(t *testing.T) {
 				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestVariablesOfSecret ensures that people see the names of variables, which addresses and messages contain, and no values.
+func TestVariablesOfSecret(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct{ reason, text, message, want string }{
+		"Name":   {reason: "It has a digit.", text: `{"s3_bucket": "sesame-1"}`, message: `variable "s3_bucket" is sesame-1`, want: `variable "s3_bucket" is (sensitive)`},
+		"Longer": {reason: "Another name begins with it.", text: `{"s3_bucket": 1, "s3_bucket_id": 2}`, message: "s3_bucket and s3_bucket_id", want: "s3_bucket and s3_bucket_id"},
+		"Nested": {reason: "It is the name of no variable.", text: `{"a": {"sesame1": 1}}`, message: "sesame1", want: "(sensitive)"},
+		"Value":  {reason: "It is a value, too.", text: `{"sesame1": "a", "b": "sesame1"}`, message: "sesame1", want: "(sensitive)"},
+		"Part":   {reason: "It is a part of a value.", text: `{"sesame1": "a", "b": "x=sesame1"}`, message: "sesame1", want: "(sensitive)"},
+		"NoName": {reason: "No variable can have it.", text: `{"sesame/1": "a"}`, message: "sesame/1", want: "(sensitive)"},
+		"Broken": {reason: "What it has is unknown.", text: `{"sesame1": "a"`, message: "sesame1", want: "(sensitive)"},
+		"HCL":    {reason: "Names are not hidden there.", text: `s3_bucket = "sesame-1"`, message: `variable "s3_bucket" is sesame-1`, want: `variable "s3_bucket" is (sensitive)`},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			files := [][]byte{[]byte(tc.text)}
+			if got := redact.New(files...).With(nil, variablesIn(files)...).Text(tc.message); got != tc.want {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+
+	in, err := gather(t, secretVarFile("named", commonv1beta1.FileFormatJSON))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if got, want := in.Secrets().Text("s3_bucket is sesame-1"), "s3_bucket is (sensitive)"; got != want {
+		t.Errorf("inputs: want %q, got %q", want, got)
 	}
 }
 

@@ -187,6 +187,23 @@ func TestStateOfInit(t *testing.T) {
 			answer: recordsKubernetes("Team_A") + "\n" + fails("Error loading state: the secret name tfstate-default-Team_A is invalid"),
 			want:   `cannot initialize: cannot use the secret_suffix "Team_A" of the kubernetes backend: it takes at most 63 lowercase letters`,
 		},
+		"LongSuffix": {
+			reason: "It is the value of a label, too.",
+			answer: recordsKubernetes(strings.Repeat("a", 64)) + "\n" + fails("Error loading state: found '<', expected: !, identifier, or 'end of string'"),
+			want:   `cannot initialize: cannot use the secret_suffix "` + strings.Repeat("a", 64) + `" of the kubernetes backend: it takes at most 63 lowercase letters`,
+		},
+		"UnreadSuffix": {
+			reason:  "Init has read no state. The name is not to blame.",
+			answer:  recordsKubernetes(strings.Repeat("a", 64)),
+			want:    "cannot use the secret_suffix",
+			without: "external-name",
+		},
+		"LongestSuffix": {
+			reason:  "The label can have it.",
+			answer:  recordsKubernetes(strings.Repeat("a", 63)) + "\n" + fails("Error loading state: unexpected EOF"),
+			want:    where,
+			without: "cannot use the secret_suffix",
+		},
 		"Other": {
 			reason:  "Another failure has no state.",
 			answer:  fails("Invalid backend configuration argument"),

@@ -71,6 +71,7 @@ var kube = sync.OnceValue(func() client.Client {
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "phrase"}, Data: map[string][]byte{"k": []byte("sesame a b {")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "latin1"}, Data: map[string][]byte{"k": []byte("{\"a\": \"M\xfcller\"}")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "json"}, Data: map[string][]byte{"k": []byte("\n{\"a\": 1}")}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "named"}, Data: map[string][]byte{"k": []byte(`{"s3_bucket": "sesame-1"}`)}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "broken"}, Data: map[string][]byte{"k": []byte("{sesame-sesame}")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "utf16"}, Data: map[string][]byte{"k": []byte("\xff\xfea\x00=\x001\x00")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "arguments"}, Data: map[string][]byte{"k": []byte("-no-color -var=a=sesame-sesame")}},

@@ -53,8 +53,8 @@ type contestant struct {
 
 	description string
 
-	// elsewhere says that its state has another name.
-	elsewhere bool
+	// name of its Terraform workspace.
+	name string
 }
 
 // NewContest returns a Contest of the supplied Workspace for the state with the supplied lineage,
@@ -106,7 +106,7 @@ func (c *Contest) Add(ws Workspace, description string) {
 		return
 	}
 
-	other.description, other.elsewhere = description, TerraformWorkspace(ws) != c.name
+	other.description, other.name = description, TerraformWorkspace(ws)
 
 	if c.first == nil || other.ownerBefore(*c.first) {
 		c.first = &other
@@ -155,8 +155,14 @@ func (c *Contest) Owner() (description string, certain bool) {
 // OwnerGoes says whether the Workspace that Owner describes is being deleted.
 func (c *Contest) OwnerGoes() bool { return c.first != nil && c.first.deleted }
 
-// OwnerElsewhere says whether the Workspace that Owner describes has a state of another name, so that this one is a copy of it.
-func (c *Contest) OwnerElsewhere() bool { return c.first != nil && c.first.elsewhere }
+// OwnerName returns the name of the Terraform workspace of the Workspace that Owner describes.
+func (c *Contest) OwnerName() string {
+	if c.first == nil {
+		return c.name
+	}
+
+	return c.first.name
+}
 
 // Undecided describes another Workspace if the resources in the state may be of the one or of the
 // other: both have begun to create theirs when the state was empty, and neither has recorded the end.

@@ -38,7 +38,7 @@ type closer interface {
 func newExternal(ps *pass, cli workspaceRunner) *external {
 	states := &kubernetesStates{pass: ps, backend: cli}
 	locks := &locker{pass: ps, cli: cli, states: states}
-	guard := &stateGuard{pass: ps, cli: cli}
+	guard := &stateGuard{pass: ps, cli: cli, states: states}
 	unsaved := &unsavedState{pass: ps, cli: cli, state: cli, runs: cli, locks: locks}
 
 	return &external{

@@ -10,6 +10,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strings"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -87,6 +88,24 @@ func newStateSecret(b runner.KubernetesBackend, name string) *corev1.Secret {
 	secret.SetName(b.Secret(name))
 
 	return secret
+}
+
+// sharedSecret returns the Secret with the state of the named Terraform workspace if it may be that of the other one, too, whose
+// backend has another suffix: the names prod and prod-eu, with the suffixes eu-x and x, make the same name. It returns "" if
+// it certainly is not.
+func (k *kubernetesStates) sharedSecret(ctx context.Context, name, other string) string {
+	b := k.backend.KubernetesBackend()
+	if b.Suffix == "" || name == other || !strings.HasPrefix(name+"-"+b.Suffix, other+"-") {
+		return ""
+	}
+
+	// With the same suffix, it is a copy. The backend labels a Secret when it creates it.
+	secret := newStateSecret(b, name)
+	if _, here := k.backendHere(); here && k.live.Get(ctx, client.ObjectKeyFromObject(secret), secret) == nil && secret.GetLabels()[labelStateWorkspace] == name {
+		return ""
+	}
+
+	return b.Namespace + "/" + b.Secret(name)
 }
 
 // parseSecret returns the state in a Secret, as the backend compresses it, or nil.

@@ -31,7 +31,8 @@ import (
 type stateGuard struct {
 	*pass
 
-	cli guardCLI
+	cli    guardCLI
+	states *kubernetesStates
 }
 
 // A guardCLI knows the state, where it is, and the record of the last run.
@@ -53,12 +54,21 @@ type foreignStateError struct {
 
 	// copied says that the owner has a state of another name, with the same lineage.
 	copied bool
+
+	// secret with the state, if the owner has the same one by another name and another suffix.
+	secret string
 }
 
 func (e foreignStateError) Error() string {
 	belongs, uses, remedy := "belongs to", "uses", ""
 	if !e.certain {
 		belongs, uses, remedy = "may belong to", "may use", "wait until that one was planned again, for which it has to work, "
+	}
+
+	// What the owner leaves there is of another module, so that it is no remedy to wait for its end.
+	if e.secret != "" {
+		return fmt.Sprintf("the state of Terraform workspace %q is the Secret %s, which %s %s: the external names and secret_suffixes of the two make the same name. Do not delete this Secret. Set another annotation %s, or use another secret_suffix",
+			e.name, e.secret, belongs, e.owner, meta.AnnotationKeyExternalName)
 	}
 
 	if e.goes {
@@ -232,7 +242,13 @@ func (g *stateGuard) contest(ctx context.Context, ws workspace.Workspace, lineag
 	}
 
 	if owner, certain := contest.Owner(); owner != "" {
-		return contest, foreignStateError{name: workspace.TerraformWorkspace(ws), owner: owner, certain: certain, goes: contest.OwnerGoes() && !meta.WasDeleted(ws), copied: contest.OwnerElsewhere()}
+		e := foreignStateError{name: workspace.TerraformWorkspace(ws), owner: owner, certain: certain, goes: contest.OwnerGoes() && !meta.WasDeleted(ws)}
+		if other := contest.OwnerName(); other != e.name {
+			e.secret = g.states.sharedSecret(ctx, e.name, other)
+			e.copied = e.secret == ""
+		}
+
+		return contest, e
 	}
 
 	return contest, nil

@@ -5,6 +5,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/bits"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,6 +32,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/apis"
 	namespacedv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/namespaced/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -356,6 +359,57 @@ func TestForeignState(t *testing.T) {
 
 			if got := tc.err.Error(); !strings.Contains(got, tc.want) {
 				t.Errorf("want %q to contain %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestSharedSecret ensures that a person is not told to delete the state of another Workspace if both have one Secret by different
+// names and suffixes.
+func TestSharedSecret(t *testing.T) {
+	t.Parallel()
+
+	s := runtime.NewScheme()
+	if err := errors.Join(apis.AddToScheme(s), corev1.AddToScheme(s)); err != nil {
+		t.Fatal(err)
+	}
+
+	const shared, copied = "is the Secret states/tfstate-prod-eu-net, which belongs to the Workspace", "if this copy was left over, delete it"
+
+	cases := map[string]struct {
+		reason string
+
+		// other is the external name of the owner, and name and suffix are those of the Workspace. label is that of the Secret.
+		other, name, suffix, label string
+
+		server string
+		want   string
+	}{
+		"Longer":    {reason: "The suffix has the rest of the name of the owner.", other: "prod-eu", name: "prod", suffix: "eu-net", label: "prod-eu", want: shared},
+		"Shorter":   {reason: "The name has a part of the suffix of the owner.", other: "prod", name: "prod-eu", suffix: "net", label: "prod", want: shared},
+		"Copy":      {reason: "The Secret is its own.", other: "prod", name: "prod-eu", suffix: "net", label: "prod-eu", want: copied},
+		"Elsewhere": {reason: "The Secret is in another cluster. Nothing may be deleted there if it is not certain.", other: "prod", name: "prod-eu", suffix: "net", label: "prod-eu", server: "there", want: shared},
+		"OtherName": {reason: "The names cannot make one.", other: "pro", name: "prod-eu", suffix: "net", label: "pro", want: copied},
+		"NoSuffix":  {reason: "It is another backend.", other: "prod", name: "prod-eu", label: "prod", want: copied},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			ws, other := newConflictingWorkspace("a", time.Now()), newConflictingWorkspace("b", time.Now())
+			meta.SetExternalName(ws, tc.name)
+			meta.SetExternalName(other, tc.other)
+			workspace.Own(other, conflictingState().Lineage)
+
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "states", Name: "tfstate-prod-eu-net", Labels: map[string]string{labelStateWorkspace: tc.label}}}
+			kube := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(ws).WithObjects(ws, other, secret).Build()
+			ps := &pass{connector: &connector{live: kube, kube: kube, now: time.Now, server: "here"}, recorder: event.NewNopRecorder()}
+			cli := &fakeRunner{state: conflictingState(), backend: runner.KubernetesBackend{Server: cmp.Or(tc.server, "here"), Namespace: "states", Suffix: tc.suffix}}
+			g := &stateGuard{pass: ps, cli: cli, states: &kubernetesStates{pass: ps, backend: cli}}
+
+			err := g.takeOver(t.Context(), ws, conflictingState())
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s\ntakeOver(...): want an error with %q, got %v", tc.reason, tc.want, err)
 			}
 		})
 	}
