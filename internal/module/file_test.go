@@ -28,6 +28,9 @@ func TestPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	latin := filepath.Join(t.TempDir(), "latin")
+	filesystem.Write(t, latin, files{"main.tf": "1", "caf\xe9.tf": "1"})
+
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := unix.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
@@ -54,6 +57,7 @@ func TestPaths(t *testing.T) {
 		"Archive":   {reason: "A pipe is not an archive.", address: pipe + "?archive=tar.gz", err: "it is a pipe"},
 		"Endless":   {reason: "An archive must end.", address: "file:///dev/zero?archive=zip", err: "it is a device"},
 		"Kernel":    {reason: "Files of the kernel are not a module.", address: "/proc/sys/kernel/random", err: "the kernel makes it up"},
+		"NotUTF8":   {reason: "Without a file, the CLI would destroy what it declares.", address: latin, err: `the name of the file "caf\xe9.tf" is not UTF-8`},
 		"Relative":  {reason: "The path must be absolute.", address: "./module", err: "it is neither a URL nor an absolute path"},
 	}
 

@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
 const (
@@ -134,8 +135,8 @@ func match(root *os.Root, pattern string) []string {
 }
 
 // checkTree fails if dir contains something that is not allowed in a module: a symbolic link that leads
-// out or in circles, something that is neither a file, a directory nor a link, or too many levels of
-// directories. A link to a missing target is allowed if it stays inside.
+// out or in circles, something that is neither a file, a directory nor a link, a file that the CLI loads and
+// whose name is not UTF-8, or too many levels of directories. A link to a missing target is allowed if it stays inside.
 func checkTree(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -147,9 +148,12 @@ func checkTree(dir string) error {
 		switch {
 		case err != nil:
 			return err
-		// A module has no such names: see Dir.ReplaceTree. The directory could not be read.
+		// A module has no such names: see Dir.ReplaceTree. The directory could not be read, and no module can
+		// call it. But the CLI would destroy what a file that is left out declares.
 		case e.IsDir() && !utf8.ValidString(name):
 			return fs.SkipDir
+		case !utf8.ValidString(name) && isLoaded(e.Name()):
+			return errors.Errorf("the name of the file %q is not UTF-8: rename it, or pack the archive with names in UTF-8", name)
 		case strings.Count(name, "/") > maxDepth:
 			return errors.Errorf("a file is below more than %d directories, which is the limit: %q", maxDepth, path.Base(name))
 		case e.IsDir(), e.Type().IsRegular():
@@ -160,6 +164,13 @@ func checkTree(dir string) error {
 			return errors.Errorf("%q is neither a file, a directory nor a link", name)
 		}
 	})
+}
+
+// isLoaded says whether a CLI reads the file of the supplied name although nothing refers to it.
+func isLoaded(name string) bool {
+	_, ok := terraform.ConfigurationFile(name)
+
+	return ok || strings.HasSuffix(strings.TrimSuffix(name, ".json"), ".auto.tfvars")
 }
 
 func checkLink(root *os.Root, name string) error {

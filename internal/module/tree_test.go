@@ -95,8 +95,28 @@ func TestCheckTree(t *testing.T) {
 			files:  files{"sub/a": "-> ../nothing/there"},
 		},
 		"NotUTF8": {
-			reason: "Such names are left out later.",
-			files:  files{"main.tf": "m", "caf\xe9/y.tf": "y", "caf\xe9.tf": "x"},
+			reason: "Such names are left out later. The CLI loads none of these files.",
+			files:  files{"main.tf": "m", "caf\xe9/y.tf": "y", "caf\xe9.txt": "x", "caf\xe9.tf~": "x", "caf\xe9.tfvars": "x"},
+		},
+		"ConfigurationNotUTF8": {
+			reason: "Without the file, the CLI would destroy what it declares.",
+			files:  files{"main.tf": "m", "sub/\x81bersicht.tf": "x"},
+			err:    `the name of the file "sub/\x81bersicht.tf" is not UTF-8: rename it`,
+		},
+		"JSONNotUTF8": {
+			reason: "Each syntax is loaded.",
+			files:  files{"caf\xe9.tofu.json": "x"},
+			err:    `the name of the file "caf\xe9.tofu.json" is not UTF-8`,
+		},
+		"LinkNotUTF8": {
+			reason: "A link is loaded like a file.",
+			files:  files{"main.txt": "m", "caf\xe9.tf": "-> main.txt"},
+			err:    `the name of the file "caf\xe9.tf" is not UTF-8`,
+		},
+		"ValuesNotUTF8": {
+			reason: "Without the file, a variable would have another value.",
+			files:  files{"main.tf": "m", "caf\xe9.auto.tfvars.json": "{}"},
+			err:    `the name of the file "caf\xe9.auto.tfvars.json" is not UTF-8`,
 		},
 		"Up": {
 			reason: "A link may not lead to the parent.",

@@ -16,6 +16,7 @@ import (
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/module"
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
@@ -79,13 +80,17 @@ func (r *Runner) describeState(name string) string {
 // subdirectory matches the part of an address of a module that selects a directory, unless it is a pattern.
 var subdirectory = regexp.MustCompile(`[^:/]//([^?*\[]+)(?:\?|$)`)
 
-// explainModule adds the remedy to the error of a run whose credentials or variables end with a line break, whose inline module is something
+// explainModule adds the remedy to the error of a run whose credentials or variables end with a line break, or have an unknown type, whose inline module is something
 // else or cannot be used, or that misses a file or a directory above the module, such as "../common", if only a directory of
 // what was downloaded is the module.
 func (r *Runner) explainModule(err error) error {
 	p := r.Inputs.parameters
 
 	if remedy := r.endsWithLine(err); remedy != "" {
+		return errors.Errorf("%w (%s)", err, remedy)
+	}
+
+	if remedy := r.hasUnknownType(err); remedy != "" {
 		return errors.Errorf("%w (%s)", err, remedy)
 	}
 
@@ -131,6 +136,24 @@ func (r *Runner) endsWithLine(err error) string {
 	default:
 		return ""
 	}
+}
+
+// hasUnknownType returns the remedy if a value is not of the type that a file declares that is too large to be parsed, or "". It was
+// written as text, as which another type may take it.
+func (r *Runner) hasUnknownType(err error) string {
+	for _, v := range r.Inputs.parameters.Vars {
+		if !terraform.IsUnsuitable(err, v.Key) {
+			continue
+		}
+
+		declared, _ := r.declared() // If it cannot be read, the CLI says so.
+		if file := declared.TooLarge(v.Key); file != "" {
+			return fmt.Sprintf("spec.forProvider.vars, key %q: the value was taken for text, because the file %q of the module has more than %s: set it in varmap or varFiles, or split the file",
+				v.Key, file, regular.Size(terraform.MaxFile))
+		}
+	}
+
+	return ""
 }
 
 // initUsesWorkspace says whether the module in the entrypoint refers to terraform.workspace where init evaluates it.

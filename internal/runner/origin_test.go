@@ -23,6 +23,8 @@ func TestOrigins(t *testing.T) {
 	key := &commonv1beta1.KeyReference{Namespace: "ns", Name: "o", Key: "k"}
 	list := inline("# list\nvariable \"a\" {\n  type = list(string)\n}\n")
 
+	large := inline("variable \"a\" {\n  type = list(string)\n}\n#" + strings.Repeat("x", terraform.MaxFile))
+
 	cases := map[string]struct {
 		reason string
 		change []func(s *subject)
@@ -56,6 +58,10 @@ func TestOrigins(t *testing.T) {
 		"Vars": {
 			reason: "The line in the file means nothing.", want: `spec.forProvider.vars, key "a": `,
 			change: []func(*subject){list, func(s *subject) { s.Vars = []commonv1beta1.Var{{Key: "a", Value: "[\nupper(\"x\"),\n]"}} }},
+		},
+		"LargeModule": {
+			reason: "The type is not known, so that the list is text.", want: `(spec.forProvider.vars, key "a": the value was taken for text, because the file "main.tf" of the module has more than 2.0 MiB: set it in varmap or varFiles, or split the file)`,
+			change: []func(*subject){large, func(s *subject) { s.Vars = []commonv1beta1.Var{{Key: "a", Value: `["b"]`}} }},
 		},
 		"VarMap": {
 			reason: "It has no lines, either.", want: "spec.forProvider.varmap: ",

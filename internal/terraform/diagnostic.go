@@ -223,6 +223,15 @@ func IsInvalid(err error, variable string) bool {
 	})
 }
 
+// IsUnsuitable reports whether the value of a variable of the module cannot be converted to its type.
+func IsUnsuitable(err error, variable string) bool {
+	unsuitable := regexp.MustCompile(`not suitable for var\.` + regexp.QuoteMeta(variable) + `[,\s]`)
+
+	return anyError(err, func(_ *Error, d Diagnostic) bool {
+		return d.Summary == "Invalid value for input variable" && unsuitable.MatchString(d.Detail)
+	})
+}
+
 // invalidValue is the summary about a value that a validation of its variable refuses.
 const invalidValue = "Invalid value for variable"
 

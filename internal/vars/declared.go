@@ -25,6 +25,7 @@ import (
 type Declarations struct {
 	expressions map[string]bool // For each variable, whether it takes an expression.
 	complete    bool            // The whole module could be read: no other variable is declared.
+	tooLarge    string          // The name of a file that the CLI reads, and that is too large to be parsed here.
 
 	// Ephemeral says that one of them is ephemeral: a saved plan does not contain its value.
 	Ephemeral bool
@@ -69,6 +70,16 @@ func Declared(dir fs.FS, cli *terraform.CLI) (Declarations, error) {
 	return d, nil
 }
 
+// TooLarge returns the name of the file that may declare the variable, but was too large to be parsed, or "" if there is none. Render
+// takes the value of the variable for text.
+func (d *Declarations) TooLarge(variable string) string {
+	if _, ok := d.expressions[variable]; ok {
+		return ""
+	}
+
+	return d.tooLarge
+}
+
 // maxNames is the length in bytes of the names of variables in an error.
 const maxNames = 200
 
@@ -88,6 +99,10 @@ func (d *Declarations) read(dir fs.FS, name string, cli *terraform.CLI) map[stri
 	f, ok := terraform.ParseFile(src, name)
 	if err != nil || !ok {
 		d.complete = false
+
+		if info, statErr := fs.Stat(dir, name); err != nil && statErr == nil && info.Size() > terraform.MaxFile {
+			d.tooLarge = name
+		}
 
 		return nil
 	}

@@ -6,13 +6,16 @@ package vars
 
 import (
 	"io/fs"
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 func TestDeclared(t *testing.T) {
@@ -254,6 +257,38 @@ func TestDeclaredUnreadable(t *testing.T) {
 
 	if diff := cmp.Diff(Declarations{expressions: map[string]bool{"a": false}}, got, cmp.AllowUnexported(Declarations{})); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestTooLarge ensures that a file that may declare a variable is named only if it was too large.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+
+	dir := t.TempDir()
+	filesystem.Write(t, dir, map[string]string{
+		"a.tf":      `variable "a" {}`,
+		"broken.tf": `variable {`,
+		"gone.tf":   "-> missing",
+		"large.tf":  "#" + strings.Repeat("x", terraform.MaxFile),
+	})
+
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close() //nolint:errcheck // It is only read from.
+
+	for _, want := range []string{"large.tf", ""} {
+		d, err := Declared(regular.FS(root, terraform.MaxFile), productOf("tofu"))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if known, unknown := d.TooLarge("a"), d.TooLarge("b"); known != "" || unknown != want {
+			t.Errorf("TooLarge(...): want none for a known variable, and %q for another one, got %q and %q", want, known, unknown)
+		}
+
+		filesystem.Write(t, dir, map[string]string{"large.tf": "# It is small now."})
 	}
 }
 

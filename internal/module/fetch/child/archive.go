@@ -141,14 +141,12 @@ func (u *unpacker) zipEntry(f *zip.File) error {
 // directory copies a directory.
 func (u *unpacker) directory(src *os.Root) error {
 	return fs.WalkDir(src.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		// A module has no names that are not UTF-8.
 		switch {
 		case err != nil || name == ".":
 			return err
+		// It could not be read, and no module can call it. The caller checks the names of files.
 		case !utf8.ValidString(d.Name()) && d.IsDir():
 			return fs.SkipDir
-		case !utf8.ValidString(d.Name()):
-			return nil
 		}
 
 		info, err := d.Info()

@@ -231,12 +231,18 @@ func TestUnpackDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	// The caller refuses such a file if the CLI loads it. Such a directory could not be read.
+	filesystem.Write(t, src.Name(), map[string]string{"caf\xe9.tf": "x", "caf\xe9/y.tf": "y"})
+
 	root := newRoot(t, filepath.Join(parent, "root"))
 	if err := copyDirectory(root, src, wide); err != nil {
 		t.Fatal(err)
 	}
 
-	want := map[string]string{"..2024/main.tf": "-rw-r--r-- m", "..data": "-> ..2024", "main.tf": "-> ..data/main.tf", "bin/run": "-rwxr-xr-x r"}
+	want := map[string]string{
+		"..2024/main.tf": "-rw-r--r-- m", "..data": "-> ..2024", "main.tf": "-> ..data/main.tf", "bin/run": "-rwxr-xr-x r",
+		"caf\xe9.tf": "-rw-r--r-- x",
+	}
 	if diff := cmp.Diff(want, content(t, root.Name())); diff != "" {
 		t.Errorf("directory(...): -want, +got:\n%s", diff)
 	}
