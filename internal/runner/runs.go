@@ -170,16 +170,25 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 var ErrWouldImport = errors.New("cannot destroy: the module has an import block for what is not in the state, so that a destroy would import it and destroy it, too")
 
 // CheckDestroy returns an error if a destroy would destroy what the module says is to be kept: the CLIs do not heed removed blocks that
-// no apply has made. Those of called modules are not read. It also returns the errors of CheckUnread.
+// no apply has made. It also returns the errors of CheckUnread. The called modules are those of the last init: if a destroy initializes
+// again, they have to be checked again.
 func (r *Runner) CheckDestroy(s *terraform.State) error {
-	if err := r.CheckUnread(s); err != nil {
-		return err
+	err := r.CheckUnread(s)
+	if err == nil {
+		err = r.checkRemoved(s)
 	}
 
-	declared, _ := r.declared() // If it cannot be read, the CLI says so.
+	// The module may call others than those of the last init, and a refused destroy does not ask for the next one.
+	if err != nil && !r.inStateDir {
+		err = errors.Join(err, r.Dir.ClearInitialized())
+	}
 
-	for _, from := range declared.Removed {
-		if address := s.Find(from); from != "" && address != "" {
+	return err
+}
+
+func (r *Runner) checkRemoved(s *terraform.State) error {
+	for _, from := range r.readModules().removed {
+		if address := s.Find(from); address != "" {
 			return errors.Errorf("the module has a removed block for %s, which is still in the state, and a destroy does not heed it. Nothing was destroyed. To destroy it, remove the block. To keep it, remove it from the state", address)
 		}
 	}

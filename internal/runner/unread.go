@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/internal/vars"
 )
 
 // An unreadFile declares resources, or calls modules, and only OpenTofu reads it.
@@ -59,16 +60,21 @@ func (r *Runner) unreadFiles() []unreadFile {
 		return nil
 	}
 
+	return r.readModules().unread
+}
+
+// readModules reads the module and those that it calls.
+func (r *Runner) readModules() moduleTree {
 	root, err := os.OpenRoot(r.Dir.Path())
 	if err != nil {
-		return nil
+		return moduleTree{}
 	}
 	defer root.Close() //nolint:errcheck // Nothing is written through it.
 
 	m := moduleTree{cli: r.CLI, fsys: regular.FS(root, terraform.MaxFile), entrypoint: r.Inputs.parameters.Entrypoint, dirs: r.moduleDirs()}
 	m.read("", ".", "")
 
-	return m.unread
+	return m
 }
 
 // moduleDirs returns the directories of the modules that init has installed, relative to the entrypoint, by their keys: "a.b" is the one
@@ -94,14 +100,17 @@ func (r *Runner) moduleDirs() map[string]string {
 	return dirs
 }
 
-// A moduleTree looks for unread files in a module and in those that it calls. The record of init alone does not do: it keeps modules
-// that are not called any more.
+// A moduleTree looks for unread files, and for removed blocks, in a module and in those that it calls. The record of init alone does not
+// do: it keeps modules that are not called any more.
 type moduleTree struct {
 	cli        *terraform.CLI
 	fsys       fs.FS
 	entrypoint string
 	dirs       map[string]string
 	unread     []unreadFile
+
+	// removed has the addresses that an apply would forget, without the keys of the modules.
+	removed []string
 }
 
 // read the module with the supplied key, in a directory relative to the entrypoint. prefix begins the addresses in it.
@@ -127,12 +136,12 @@ func (m *moduleTree) read(key, dir, prefix string) {
 		}
 	}
 
-	if len(m.dirs) == 0 {
-		return
-	}
-
 	for _, name := range m.cli.Files(entries) {
 		src, _ := fs.ReadFile(m.fsys, path.Join(here, name))
+
+		for _, from := range vars.Removed(src, name, m.cli.Product) {
+			m.removed = append(m.removed, prefix+from)
+		}
 
 		_, calls := terraform.DeclaredResources(src, name)
 		for _, call := range calls {

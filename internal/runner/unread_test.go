@@ -5,12 +5,14 @@
 package runner
 
 import (
+	"path/filepath"
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
 // TestModuleTree ensures that only files of modules that are called count, and only for what they declare.
@@ -64,5 +66,64 @@ func TestModuleTree(t *testing.T) {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestCheckRemoved ensures that a destroy is refused if the module, or one that it calls, keeps something in the state, in any instance. The
+// next try must initialize: the module may call other versions then.
+func TestCheckRemoved(t *testing.T) {
+	t.Parallel()
+
+	const (
+		call    = "module \"m\" {\n  source = \"./m\"\n}\n"
+		removed = "removed {\n  from = t.r\n  lifecycle {\n    destroy = false\n  }\n}\n"
+		modules = `{"Modules":[{"Key":"","Dir":"."},{"Key":"m","Dir":"m"},{"Key":"m.m","Dir":"m/m"}]}`
+	)
+
+	cases := map[string]struct {
+		reason string
+		files  filesystem.Files
+		module string // That has the resource in the state.
+		want   string
+	}{
+		"Root":      {reason: "It is kept.", files: filesystem.Files{"main.tf": removed}, want: "for t.r, which"},
+		"Called":    {reason: "So it is by a module that is called.", files: filesystem.Files{"main.tf": call, "m/main.tf": removed}, module: "module.m", want: "for module.m.t.r, which"},
+		"Nested":    {reason: "At any depth.", files: filesystem.Files{"main.tf": call, "m/main.tf": call, "m/m/main.tf": removed}, module: "module.m.module.m", want: "for module.m.module.m.t.r, which"},
+		"Instances": {reason: "In all instances.", files: filesystem.Files{"main.tf": call, "m/main.tf": call, "m/m/main.tf": removed}, module: `module.m[0].module.m[\"a.b\"]`, want: "for module.m.module.m.t.r, which"},
+		"Module":    {reason: "With all that a module calls.", files: filesystem.Files{"main.tf": call, "m/main.tf": "removed {\n  from = module.m\n  lifecycle {\n    destroy = false\n  }\n}\n"}, module: `module.m[\"a\"].module.m[1]`, want: "for module.m.module.m.t.r, which"},
+		"Elsewhere": {reason: "It is the one of another module.", files: filesystem.Files{"main.tf": call, "m/main.tf": removed}, module: "module.m.module.m"},
+		"NotCalled": {reason: "The CLI does not read it.", files: filesystem.Files{"main.tf": "locals {}\n", "m/main.tf": removed}, module: "module.m"},
+	}
+
+	for name, tc := range cases {
+		for _, version := range []string{"OpenTofu v1.12.6", "Terraform v1.7.0"} {
+			t.Run(name+"/"+version, func(t *testing.T) {
+				t.Parallel()
+
+				address := t.TempDir()
+				filesystem.Write(t, address, tc.files)
+
+				p := newPlace(t)
+				r := p.stubbed(t, firstUID, remote(address))
+				r.CLI = p.cli(t, "other", version)
+
+				if err := r.Prepare(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+
+				filesystem.Write(t, filepath.Join(r.run.Dir, terraform.DataDir), filesystem.Files{"modules/modules.json": modules})
+
+				s, err := terraform.ParseState([]byte(`{"version":4,"resources":[{"mode":"managed","module":"` + tc.module + `","type":"t","name":"r","instances":[{}]}]}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				expectError(t, tc.reason, tc.want, r.CheckDestroy(s))
+
+				if got := r.Dir.Initialized(r.Inputs.parameters.Entrypoint) == ""; got != (tc.want != "") {
+					t.Errorf("%s: want the next try to initialize: %t, got %t", tc.reason, tc.want != "", got)
+				}
+			})
+		}
 	}
 }

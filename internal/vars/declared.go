@@ -33,9 +33,6 @@ type Declarations struct {
 	// Imports are the addresses that the import blocks of the module import to, in the form of `state list`. An
 	// address that depends on for_each is empty.
 	Imports []string
-
-	// Removed are the addresses in the removed blocks of the module that do not destroy: an apply forgets what they name.
-	Removed []string
 }
 
 // Declared returns the variables that the root module in dir declares for the CLI. Files that cannot be read
@@ -59,7 +56,7 @@ func Declared(dir fs.FS, cli *terraform.CLI) (Declarations, error) {
 	}
 
 	for i, file := range slices.Concat(files, overrides) {
-		for name, typ := range d.read(dir, file, cli) {
+		for name, typ := range d.read(dir, file) {
 			// An override without a type keeps the type of the variable.
 			if typ != nil || i < len(files) {
 				d.expressions[name] = takesExpression(typ)
@@ -93,7 +90,7 @@ func (d *Declarations) names() string {
 }
 
 // read returns the types of the variables that one file declares, or nil for no type.
-func (d *Declarations) read(dir fs.FS, name string, cli *terraform.CLI) map[string]*hcl.Attribute {
+func (d *Declarations) read(dir fs.FS, name string) map[string]*hcl.Attribute {
 	src, err := fs.ReadFile(dir, name)
 
 	f, ok := terraform.ParseFile(src, name)
@@ -110,7 +107,6 @@ func (d *Declarations) read(dir fs.FS, name string, cli *terraform.CLI) map[stri
 	root, _, diags := f.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "variable", LabelNames: []string{"name"}},
 		{Type: "import"},
-		{Type: "removed"},
 	}})
 	if diags.HasErrors() {
 		d.complete = false
@@ -121,14 +117,6 @@ func (d *Declarations) read(dir fs.FS, name string, cli *terraform.CLI) map[stri
 	for _, b := range root.Blocks {
 		if b.Type == "import" {
 			d.Imports = append(d.Imports, addressIn(b.Body, "to"))
-
-			continue
-		}
-
-		if b.Type == "removed" {
-			if !destroys(b.Body, cli.Product) {
-				d.Removed = append(d.Removed, addressIn(b.Body, "from"))
-			}
 
 			continue
 		}
@@ -146,6 +134,25 @@ func (d *Declarations) read(dir fs.FS, name string, cli *terraform.CLI) map[stri
 	}
 
 	return types
+}
+
+// Removed returns the addresses in the removed blocks of a file that do not destroy: an apply forgets what they name.
+func Removed(src []byte, name string, product terraform.Product) []string {
+	f, ok := terraform.ParseFile(src, name)
+	if !ok {
+		return nil
+	}
+
+	var addresses []string
+
+	root, _, _ := f.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "removed"}}})
+	for _, b := range root.Blocks {
+		if from := addressIn(b.Body, "from"); from != "" && !destroys(b.Body, product) {
+			addresses = append(addresses, from)
+		}
+	}
+
+	return addresses
 }
 
 // destroys says whether a removed block destroys what it names. By default only Terraform does.

@@ -130,19 +130,6 @@ func TestDeclared(t *testing.T) {
 			},
 			want: Declarations{expressions: map[string]bool{"a": true}, complete: true},
 		},
-		"Removed": {
-			reason: "An apply forgets what they name.",
-			module: map[string]string{
-				"a.tf":      "removed {\n  from = t.n\n}\nremoved {\n  from = module.m.t.n\n  lifecycle {\n    destroy = false\n  }\n}\nremoved {\n  from = t.gone\n  lifecycle {\n    destroy = true\n  }\n}\n",
-				"b.tf.json": `{"removed": {"from": "t.j", "lifecycle": {"destroy": false}}}`,
-			},
-			want: Declarations{expressions: map[string]bool{}, complete: true, Removed: []string{"t.n", "module.m.t.n", "t.j"}},
-		},
-		"RemovedByTerraform": {
-			reason: "Terraform destroys it by default.", cli: productOf("terraform"),
-			module: map[string]string{"a.tf": "removed {\n  from = t.n\n}\nremoved {\n  from = t.kept\n  lifecycle {\n    destroy = false\n  }\n}\n"},
-			want:   Declarations{expressions: map[string]bool{}, complete: true, Removed: []string{"t.kept"}},
-		},
 		"TerraformReads": {
 			reason: "Terraform does not read *.tofu.", cli: productOf("terraform"),
 			module: map[string]string{
@@ -238,6 +225,35 @@ func TestDeclared(t *testing.T) {
 
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(Declarations{})); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestRemoved ensures that only blocks count that do not destroy. Without lifecycle, Terraform destroys.
+func TestRemoved(t *testing.T) {
+	t.Parallel()
+
+	const blocks = "removed {\n  from = t.n\n}\nremoved {\n  from = module.m.t.n\n  lifecycle {\n    destroy = false\n  }\n}\n" +
+		"removed {\n  from = t.gone\n  lifecycle {\n    destroy = true\n  }\n}\nremoved {\n  from = 1\n}\n"
+
+	cases := map[string]struct {
+		name, src string
+		product   terraform.Product
+		want      []string
+	}{
+		"OpenTofu":  {name: "a.tf", src: blocks, product: terraform.OpenTofu, want: []string{"t.n", "module.m.t.n"}},
+		"Terraform": {name: "a.tf", src: blocks, product: terraform.Terraform, want: []string{"module.m.t.n"}},
+		"JSON":      {name: "a.tf.json", src: `{"removed": {"from": "t.j", "lifecycle": {"destroy": false}}}`, product: terraform.Terraform, want: []string{"t.j"}},
+		"Broken":    {name: "a.tf", src: "removed {"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if diff := cmp.Diff(tc.want, Removed([]byte(tc.src), tc.name, tc.product)); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
 			}
 		})
 	}

@@ -198,6 +198,56 @@ func TestRemovedAtDeletion(t *testing.T) {
 	expectDone(t, e, "created", "destroyed")
 }
 
+// TestRemovedInCalled does the same with a block in a module that is called, locally or at a tag. For the latter, only the init of the
+// destroy fetches the version with the block, or without it.
+func TestRemovedInCalled(t *testing.T) {
+	t.Parallel()
+
+	const block = "variable \"dir\" {\n  type = string\n}\nremoved {\n  from = terraform_data.evidence\n  lifecycle {\n    destroy = false\n  }\n}\n"
+
+	c, ns, shard, _ := useOpenTofu(t)
+
+	for _, where := range []string{"Local", "Tag"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+
+			e, called := newEvidence(t), moduleFile(t, "evidence.tf")
+			db := newRepository(t, filepath.Join(t.TempDir(), "db"), tree{"main.tf": called})
+
+			version := func(tag, text string) tree {
+				source := "./db"
+				if where == "Tag" {
+					db.commit(t, tree{"main.tf": text})
+					db.git(t, "tag", tag)
+					source = "git::file://" + db.dir + "?ref=" + tag
+				}
+
+				return tree{"main.tf": fmt.Sprintf("variable \"dir\" {\n  type = string\n}\nmodule \"db\" {\n  source = %q\n  count = 1\n  dir = var.dir\n}\n", source), "db/main.tf": text}
+			}
+
+			repo := newRepository(t, filepath.Join(t.TempDir(), "repo"), version("v1", called+"# 1\n"))
+
+			ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, unique("removed")))),
+				withSource(commonv1beta1.ModuleSourceRemote, "git::file://"+repo.dir), withVar("dir", string(e)))
+			expectReady(t, c, ws)
+
+			c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, "true")
+			expectReason(t, c, ws, xpv2.TypeSynced, xpv2.ReasonReconcilePaused)
+			repo.commit(t, version("v2", block))
+			c.remove(t, ws)
+			c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
+
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "the module has a removed block for module.db.terraform_data.evidence, which is still in the state", "If that cannot be mended: ")
+			expectDone(t, e, "created")
+
+			repo.commit(t, version("v3", called+"# 3\n"))
+			c.annotate(t, ws, meta.AnnotationKeyReconcileRequestedAt, unique("request"))
+			expectGone(t, c, ws)
+			expectDone(t, e, "created", "destroyed")
+		})
+	}
+}
+
 // TestForgottenAtDeletion deletes a Workspace whose module keeps a resource, which only OpenTofu knows.
 func TestForgottenAtDeletion(t *testing.T) {
 	t.Parallel()

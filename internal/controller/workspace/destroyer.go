@@ -247,7 +247,16 @@ func (d *destroyer) destroyState(ctx context.Context, ws workspace.Workspace, fo
 			err = errors.New("cannot destroy: there is another state than before")
 		}
 
-		return err
+		if err != nil {
+			return err
+		}
+
+		// The init may have brought other versions of the modules that the module calls.
+		if err := d.cli.CheckDestroy(current); err != nil {
+			return brokenModuleError{err}
+		}
+
+		return nil
 	}
 
 	err := d.locks.withLock(ctx, ws, func() (err error) {

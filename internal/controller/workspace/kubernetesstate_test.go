@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
@@ -74,6 +75,14 @@ func TestDeleteInCluster(t *testing.T) {
 			had:    full, destroyed: full,
 			change: func(r *attempt) { r.runner.reinit, r.runner.state.Lineage = true, otherLineage },
 			want:   []string{destroy, pull}, err: "there is another state than before", kept: true,
+		},
+		"Removed": {
+			reason: "Destroy had to initialize, and the module that is called now keeps a resource.",
+			had:    full, destroyed: full,
+			change: func(r *attempt) {
+				r.runner.reinit, r.runner.pulled = true, func() { r.runner.unread = errors.New("the module has a removed block") }
+			},
+			want: []string{destroy, pull}, err: "the module has a removed block. If that cannot be mended: ", kept: true,
 		},
 		"Reinitialized": {reason: "Destroy had to initialize, and found the same state.", had: full, destroyed: empty, change: func(r *attempt) { r.runner.reinit = true }, want: []string{destroy, pull}},
 		"NeverApplied": {
