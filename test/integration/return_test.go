@@ -64,7 +64,7 @@ func testReturn(t *testing.T, c *cluster) {
 		c.annotate(t, ws, meta.AnnotationKeyReconciliationPaused, nil)
 	}
 
-	expectCondition(t, c, lost, xpv2.TypeSynced, corev1.ConditionFalse, "is gone: expected the one that it was created with")
+	expectCondition(t, c, lost, xpv2.TypeSynced, corev1.ConditionFalse, ": expected the one that it was created with")
 	expectDone(t, gone, "created")
 
 	// It is not taken over, which its deletion would have to accept.
