@@ -292,7 +292,7 @@ func TestTooLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer root.Close() //nolint:errcheck // It is only read from.
+	defer root.Close()
 
 	for _, want := range []string{"large.tf", ""} {
 		d, err := Declared(regular.FS(root, terraform.MaxFile), productOf("tofu"))

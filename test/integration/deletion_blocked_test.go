@@ -216,6 +216,7 @@ func TestRemovedInCalled(t *testing.T) {
 
 			version := func(tag, text string) tree {
 				source := "./db"
+
 				if where == "Tag" {
 					db.commit(t, tree{"main.tf": text})
 					db.git(t, "tag", tag)

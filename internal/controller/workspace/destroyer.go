@@ -235,29 +235,32 @@ func (d *destroyer) mayDestroy(ctx context.Context, ws workspace.Workspace, foun
 	return true, deletesTakenOver(ws, found)
 }
 
+// checkAgain returns an error if the destroy may not begin after an init that it has needed.
+func (d *destroyer) checkAgain(ctx context.Context, found *terraform.State) error {
+	current, err := d.state.State(ctx)
+	if err == nil && (current.Lineage != found.Lineage || d.approves != commonv1beta1.ApprovalNever && current.Serial != found.Serial) {
+		err = errors.New("cannot destroy: there is another state than before")
+	}
+
+	if err != nil {
+		return err
+	}
+
+	// The init may have brought other versions of the modules that the module calls.
+	if err := d.cli.CheckDestroy(current); err != nil {
+		return brokenModuleError{err}
+	}
+
+	return nil
+}
+
 func (d *destroyer) destroyState(ctx context.Context, ws workspace.Workspace, found *terraform.State) error {
 	if err := errors.Join(d.unsaved.writeRunRecord(ws, found, nil), d.announceDeletion(ctx, ws)); err != nil {
 		return err
 	}
 
 	destroyed := 0
-	again := func() error {
-		current, err := d.state.State(ctx)
-		if err == nil && (current.Lineage != found.Lineage || d.approves != commonv1beta1.ApprovalNever && current.Serial != found.Serial) {
-			err = errors.New("cannot destroy: there is another state than before")
-		}
-
-		if err != nil {
-			return err
-		}
-
-		// The init may have brought other versions of the modules that the module calls.
-		if err := d.cli.CheckDestroy(current); err != nil {
-			return brokenModuleError{err}
-		}
-
-		return nil
-	}
+	again := func() error { return d.checkAgain(ctx, found) }
 
 	err := d.locks.withLock(ctx, ws, func() (err error) {
 		d.done, err = d.withProgress(ws, d.cli, &progress{destroys: true, total: found.Managed}, func(report func(terraform.Progress)) (err error) {
