@@ -76,33 +76,38 @@ func secretsIn(name string, data []byte) [][]byte {
 }
 
 // variablesIn returns the names of variables in files of them, in JSON, that would be hidden because they have a digit. They are in addresses
-// and messages, which the CLI prints, and a person has to read. A name that is also a word of a value may be secret.
-func variablesIn(files [][]byte) []string {
+// and messages, which the CLI prints, and a person has to read. A name that is also a word of a value, or of another secret, may be secret.
+func variablesIn(files [][]byte, others ...[]byte) []string {
 	var names []string
+
+	hidden := map[string]bool{}
+	hide := func(text string) {
+		for word := range strings.FieldsFuncSeq(text, isNoIdentifier) {
+			hidden[word] = true
+		}
+	}
 
 	for _, data := range files {
 		// It fails for HCL, whose names are not hidden.
-		variables := map[string]json.RawMessage{}
+		variables := map[string]any{}
 		if json.Unmarshal(data, &variables) != nil {
-			continue
+			hide(string(data))
 		}
 
-		values := map[string]bool{}
+		for name, value := range variables {
+			hide(fmt.Sprint(value))
 
-		for _, value := range variables {
-			for word := range strings.FieldsFuncSeq(string(value), isNoIdentifier) {
-				values[word] = true
-			}
-		}
-
-		for name := range variables {
-			if strings.ContainsAny(name, "0123456789") && hclsyntax.ValidIdentifier(name) && !values[name] {
+			if strings.ContainsAny(name, "0123456789") && hclsyntax.ValidIdentifier(name) {
 				names = append(names, name)
 			}
 		}
 	}
 
-	return names
+	for _, data := range others {
+		hide(string(data))
+	}
+
+	return slices.DeleteFunc(names, func(name string) bool { return hidden[name] })
 }
 
 func isNoIdentifier(r rune) bool {

@@ -179,6 +179,7 @@ func TestVariablesOfSecret(t *testing.T) {
 		"Nested": {reason: "It is the name of no variable.", text: `{"a": {"sesame1": 1}}`, message: "sesame1", want: "(sensitive)"},
 		"Value":  {reason: "It is a value, too.", text: `{"sesame1": "a", "b": "sesame1"}`, message: "sesame1", want: "(sensitive)"},
 		"Part":   {reason: "It is a part of a value.", text: `{"sesame1": "a", "b": "x=sesame1"}`, message: "sesame1", want: "(sensitive)"},
+		"Escape": {reason: "It is a value that is written in another way.", text: `{"sesame1": "a", "b": "\u0073esame1"}`, message: "sesame1", want: "(sensitive)"},
 		"NoName": {reason: "No variable can have it.", text: `{"sesame/1": "a"}`, message: "sesame/1", want: "(sensitive)"},
 		"Broken": {reason: "What it has is unknown.", text: `{"sesame1": "a"`, message: "sesame1", want: "(sensitive)"},
 		"HCL":    {reason: "Names are not hidden there.", text: `s3_bucket = "sesame-1"`, message: `variable "s3_bucket" is sesame-1`, want: `variable "s3_bucket" is (sensitive)`},
@@ -193,6 +194,14 @@ func TestVariablesOfSecret(t *testing.T) {
 				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
 			}
 		})
+	}
+
+	if got := variablesIn([][]byte{[]byte(`{"sesame1": "a"}`), []byte(`b = "sesame1"`)}); len(got) > 0 {
+		t.Errorf("want no word of another file, got %q", got)
+	}
+
+	if got := variablesIn([][]byte{[]byte(`{"sesame1": "a"}`)}, []byte("password=sesame1")); len(got) > 0 {
+		t.Errorf("want no word of another secret, got %q", got)
 	}
 
 	in, err := gather(t, secretVarFile("named", commonv1beta1.FileFormatJSON))

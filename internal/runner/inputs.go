@@ -118,7 +118,7 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 
 	fromFiles, err := in.addVarFiles(ctx, keyref.NewReader(kube))
 	in.incomplete = errors.Wrap(err, "cannot resolve variables")
-	in.secrets = redact.New(slices.Concat(secrets, fromEnv, fromFiles)...).With(nil, variablesIn(fromFiles)...)
+	in.secrets = redact.New(slices.Concat(secrets, fromEnv, fromFiles)...).With(nil, variablesIn(fromFiles, slices.Concat(secrets, fromEnv)...)...)
 
 	return in, nil
 }

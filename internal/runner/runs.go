@@ -9,6 +9,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -189,7 +190,12 @@ func (r *Runner) CheckDestroy(s *terraform.State) error {
 func (r *Runner) checkRemoved(s *terraform.State) error {
 	for _, from := range r.readModules().removed {
 		if address := s.Find(from); address != "" {
-			return errors.Errorf("the module has a removed block for %s, which is still in the state, and a destroy does not heed it. Nothing was destroyed. To destroy it, remove the block. To keep it, remove it from the state", address)
+			upgrade := ""
+			if strings.HasPrefix(address, "module.") {
+				upgrade = " (with -upgrade in spec.forProvider.initArgs, if the source of a called module is a branch)"
+			}
+
+			return errors.Errorf("the module has a removed block for %s, which is still in the state, and a destroy does not heed it. Nothing was destroyed. To destroy it, remove the block%s. To keep it, remove it from the state", address, upgrade)
 		}
 	}
 

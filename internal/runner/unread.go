@@ -146,8 +146,9 @@ func (m *moduleTree) read(key, dir, prefix string) {
 		_, calls := terraform.DeclaredResources(src, name)
 		for _, call := range calls {
 			child := strings.TrimPrefix(key+"."+call, ".")
-			// A key is longer than that of the caller, so that this ends.
+			// Override files may repeat a call. Each module is read once, or a few calls on a few levels would take for ever.
 			if dir, ok := m.dirs[child]; ok {
+				delete(m.dirs, child)
 				m.read(child, dir, prefix+"module."+call+".")
 			}
 		}

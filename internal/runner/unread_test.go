@@ -44,6 +44,11 @@ func TestModuleTree(t *testing.T) {
 			files:  map[string]string{"e/main.tf": call, "shared/main.tf": call, "shared/m/x.tofu": resource}, dirs: map[string]string{"": ".", "m": "../shared", "m.m": "../shared/m"},
 			want: []unreadFile{{"../shared/m/x.tofu", []string{"module.m.module.m.t.r"}}},
 		},
+		"Repeated": {
+			reason: "Override files repeat calls. Each module is read once.",
+			files:  map[string]string{"e/main.tf": call, "e/x_override.tf": call + call, "e/m/main.tofu": resource}, dirs: map[string]string{"": ".", "m": "m"},
+			want: []unreadFile{{"m/main.tofu", []string{"module.m.t.r"}}},
+		},
 		"NotCalled": {
 			reason: "Init keeps the record of a module that is not called any more.",
 			files:  map[string]string{"e/main.tf": "", "e/m/main.tofu": resource}, dirs: map[string]string{"": ".", "m": "m"},

@@ -24,7 +24,8 @@ const stateVersion = 4
 type State struct {
 	Lineage string // Set when a state is first written, and never changed.
 	Serial  uint64 // Grows with every change.
-	Managed int    // Instances, without data sources: a state that has only these leaves nothing behind.
+	Managed int    // Instances, without data sources.
+	Data    bool   // There are data sources.
 	Gone    int    // Of those, how many the refresh of a plan has not found, at most. The CLI does not report all of them as drift.
 	Deposed int    // Objects that were replaced and are still to be destroyed. The other numbers do not count them.
 	// Addresses of the managed resources, without keys of instances and of modules: "module.a.cloud_thing.b".
@@ -110,6 +111,8 @@ func ParseState(raw []byte) (*State, error) {
 			}
 		}
 
+		s.Data = s.Data || r.Mode == "data" && len(keys) > 0
+
 		if r.Mode == "managed" && len(keys) > 0 {
 			s.Managed += len(keys)
 			s.Addresses = append(s.Addresses, strings.TrimPrefix(instanceKey.ReplaceAllString(r.Module, "")+".", ".")+r.Type+"."+r.Name)
@@ -132,9 +135,9 @@ func (s *State) Find(address string) string {
 	return s.Addresses[i]
 }
 
-// Empty reports whether the state is nil, or has neither managed resources nor outputs.
+// Empty reports whether the state is nil, or has neither resources, data sources included, nor outputs.
 func (s *State) Empty() bool {
-	return s == nil || (s.Managed == 0 && len(s.Outputs) == 0)
+	return s == nil || (s.Managed == 0 && !s.Data && len(s.Outputs) == 0)
 }
 
 // ErroredStateFile is the file, beside the root module, in which a CLI leaves a state that it could not

@@ -52,7 +52,7 @@ func TestParseState(t *testing.T) {
 				{"mode":"managed","type":"t","name":"one","instances":[{"deposed":"6d701b55"},{}]},
 				{"mode":"managed","type":"t","name":"two","instances":[{"index_key":0},{"index_key":1}]},
 				{"module":"module.m","mode":"managed","type":"t","name":"two","instances":[{"index_key":"a"},{"index_key":"a","deposed":"6d701b55"},{"index_key":"b"}]}]}`,
-			want: &State{Managed: 5, Deposed: 2, Addresses: []string{"t.one", "t.two", "module.m.t.two"}},
+			want: &State{Managed: 5, Data: true, Deposed: 2, Addresses: []string{"t.one", "t.two", "module.m.t.two"}},
 		},
 		"Modules": {
 			reason: "keys are not part of an address",

@@ -63,10 +63,14 @@ func HasOnlyObserved(ws Workspace, found *commonv1beta1.StateSummary) bool {
 		return false
 	}
 
-	own := ws.GetOwnership()
-	created := !meta.GetExternalCreatePending(ws).IsZero() || !meta.GetExternalCreateSucceeded(ws).IsZero() || !meta.GetExternalCreateFailed(ws).IsZero()
+	own, seen := ws.GetOwnership(), ws.GetObservation()
 
-	return OnlyObserves(ws) && own.Lineage == "" && own.CreationStarted == nil && !created
+	return OnlyObserves(ws) && own.Lineage == "" && own.CreationStarted == nil && (seen.State == nil || isLegacyChecksum(seen.Checksum)) && !hasCreated(ws)
+}
+
+// hasCreated says whether any version has begun to create the infrastructure, as far as the annotations tell.
+func hasCreated(ws Workspace) bool {
+	return !meta.GetExternalCreatePending(ws).IsZero() || !meta.GetExternalCreateSucceeded(ws).IsZero() || !meta.GetExternalCreateFailed(ws).IsZero()
 }
 
 // Disown records in the checksum that the state which such a version had found belongs to another Workspace. It is no loss if this one gets
@@ -87,7 +91,8 @@ func wasAvailable(ws Workspace) bool {
 	own, seen := ws.GetOwnership(), ws.GetObservation()
 
 	switch {
-	case own.Lineage != "" || own.CreationStarted != nil:
+	// This version has left a Workspace Available also without a state, if its module has nothing to create.
+	case own.Lineage != "" || own.CreationStarted != nil || !isLegacyChecksum(seen.Checksum) && !hasCreated(ws):
 		return false
 	// This version, too, leaves out the checksum if it only observes, and does not find the state any more.
 	case seen.State != nil:

@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -73,9 +74,14 @@ func TestLost(t *testing.T) {
 		},
 		"UnrecordedReturned": {
 			reason: "The existing provider has done nothing but write the status, which keeps the checksum of this one.",
-			opts:   []option{reconciled(checksum), available()},
+			opts:   []option{reconciled(checksum), available(), func(ws *namespacedv1beta1.Workspace) { meta.SetExternalCreateSucceeded(ws, time.Now()) }},
 			found:  Found{Empty: true},
 			want:   "is gone: expected the one that it was created with, found none",
+		},
+		"NothingReturned": {
+			reason: "This version had nothing to create.",
+			opts:   []option{reconciled(checksum), available()},
+			found:  Found{Empty: true},
 		},
 		"UnrecordedBlank": {
 			reason: "Some backends make a new state when they are read. The condition Ready has changed since.",

@@ -377,3 +377,32 @@ func TestGiveUp(t *testing.T) {
 		})
 	}
 }
+
+// TestHasOnlyObserved ensures that a trial with policies that only observe takes nothing from a Workspace that this version has reconciled.
+func TestHasOnlyObserved(t *testing.T) {
+	t.Parallel()
+
+	found := &commonv1beta1.StateSummary{Lineage: "l", Serial: 3, Resources: 1}
+
+	cases := map[string]struct {
+		reason string
+		opts   []option
+		want   bool
+	}{
+		"Earlier":    {reason: "An older version has observed it.", opts: []option{observes(), reconciled(legacyChecksum)}, want: true},
+		"Returned":   {reason: "An older version has written the status since.", opts: []option{observes(), reconciled(checksum)}, want: true},
+		"Reconciled": {reason: "This version has reconciled it with the state.", opts: []option{observes(), reconciled(checksum), seen("l")}},
+		"Created":    {reason: "The annotations tell that it was created.", opts: []option{observes(), reconciled(legacyChecksum), func(ws *namespacedv1beta1.Workspace) { meta.SetExternalCreateSucceeded(ws, time.Now()) }}},
+		"Manages":    {reason: "Its policies allow more.", opts: []option{reconciled(legacyChecksum)}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if got := HasOnlyObserved(newWorkspace("a", tc.opts...), found); got != tc.want {
+				t.Errorf("\n%s\nHasOnlyObserved(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

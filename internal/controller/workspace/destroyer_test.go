@@ -44,7 +44,7 @@ func TestDelete(t *testing.T) {
 
 	pull, push, use, destroy, gone := "state pull", "state push", "use unsaved state", "destroy", "workspace delete"
 	nothing, something := `{"version":4,"resources":[]}`, `{"version":4,"resources":[{"mode":"managed","instances":[{}]}]}`
-	data := terraform.State{Lineage: ownLineage, Serial: 3}
+	data := terraform.State{Lineage: ownLineage, Serial: 3, Data: true}
 	onlyOutputs := terraform.State{Lineage: ownLineage, Serial: 3, Outputs: map[string]terraform.Output{"a": {}}}
 
 	cases := map[string]struct {
@@ -220,11 +220,11 @@ func TestDelete(t *testing.T) {
 			resources: 2,
 		},
 		"OnlyData": {
-			reason: "There are only data sources, which need no destroy.",
+			reason: "There are only data sources, which need no destroy, but a backend may refuse to delete a workspace with them.",
 			ws:     with(deleted),
 			state:  data,
 			change: func(*attempt) {},
-			want:   outcome{ran: []string{pull, pull, gone}, lineage: ownLineage, begun: true},
+			want:   outcome{ran: []string{pull, pull, destroy, gone}, ready: xpv2.ReasonDeleting, lineage: ownLineage, begun: true},
 		},
 		"OnlyOutputs": {
 			reason: "The CLI may refuse to delete a workspace with outputs.",
@@ -234,9 +234,9 @@ func TestDelete(t *testing.T) {
 			want:   outcome{ran: []string{pull, pull, destroy, gone}, ready: xpv2.ReasonDeleting, lineage: ownLineage, begun: true},
 		},
 		"BrokenWithOutputs": {
-			reason: "Outputs need no destroy, which a broken module would prevent.",
+			reason: "Outputs and data sources need no destroy, which a broken module would prevent.",
 			ws:     with(deleted),
-			state:  onlyOutputs,
+			state:  data,
 			change: func(r *attempt) {
 				r.runner.stateErr, r.runner.optional = errors.New("broken"), true
 			},
@@ -245,7 +245,7 @@ func TestDelete(t *testing.T) {
 		"VanishedValue": {
 			reason: "What a data source looks up is gone, and nothing is to be destroyed.",
 			ws:     with(deleted),
-			state:  onlyOutputs,
+			state:  data,
 			change: func(r *attempt) {
 				r.runner.destroyErr = &terraform.Error{Op: "destroy", ExitCode: 1, Diagnostics: []terraform.Diagnostic{{Summary: "Unsupported attribute"}}}
 			},
