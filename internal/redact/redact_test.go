@@ -456,7 +456,7 @@ func TestTime(t *testing.T) {
 
 			select {
 			case <-done:
-			case <-time.After(wait.Soon):
+			case <-time.After(wait.Patience):
 				t.Error("the search takes too long")
 			}
 		})
