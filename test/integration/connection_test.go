@@ -35,12 +35,14 @@ func TestConnectionSecret(t *testing.T) {
 		expectReady(t, c, ws)
 		expectSecret(t, c, ns, name, map[string]string{"one": "1", "two": "2"})
 
+		// A key that something else adds stays.
+		c.patch(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}, map[string]any{"stringData": map[string]any{"ca.crt": "theirs"}})
 		c.changeModule(t, ws, output("two", "2"))
-		expectSecret(t, c, ns, name, map[string]string{"two": "2"})
+		expectSecret(t, c, ns, name, map[string]string{"two": "2", "ca.crt": "theirs"})
 		expectReady(t, c, ws)
 
 		c.changeModule(t, ws, output("two", "3"))
-		expectSecret(t, c, ns, name, map[string]string{"two": "3"})
+		expectSecret(t, c, ns, name, map[string]string{"two": "3", "ca.crt": "theirs"})
 		expectOutputs(t, c, ws, map[string]string{})
 
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}

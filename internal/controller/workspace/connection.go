@@ -6,11 +6,14 @@ package workspace
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -59,14 +62,39 @@ func (ps *pass) toPublish(ctx context.Context, ws workspace.Workspace, details m
 	}
 
 	// Details are published with a merge patch: it keeps keys that it does not name, and removes keys
-	// that are null.
-	for k := range secret.Data {
-		if _, ok := details[k]; !ok {
+	// that are null. A key that something else has added is not that of an output.
+	for _, k := range publishedKeys(secret) {
+		_, exists := secret.Data[k]
+		if _, ok := details[k]; exists && !ok {
 			details[k] = nil
 		}
 	}
 
 	return details, nil
+}
+
+// publishedKeys returns the keys of a Secret that this program wrote last, as the API server recorded it. The
+// existing provider has a program of the same name.
+func publishedKeys(s *corev1.Secret) []string {
+	program, _, _ := strings.Cut(rest.DefaultKubernetesUserAgent(), "/")
+
+	var keys []string
+
+	for _, m := range s.GetManagedFields() {
+		fields := struct {
+			Data map[string]any `json:"f:data"`
+		}{}
+
+		if m.Manager != program || m.FieldsV1 == nil || json.Unmarshal(m.FieldsV1.GetRawBytes(), &fields) != nil {
+			continue
+		}
+
+		for k := range fields.Data {
+			keys = append(keys, strings.TrimPrefix(k, "f:"))
+		}
+	}
+
+	return keys
 }
 
 // connectionSecret returns the connection Secret that a Workspace controls. The Secret is empty if there

@@ -8,6 +8,8 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -42,12 +44,20 @@ func connectedTo(namespace, name string) func(ws *clusterv1beta1.Workspace) {
 func TestToPublish(t *testing.T) {
 	t.Parallel()
 
+	program := filepath.Base(os.Args[0])
+	written := func(manager string, keys ...string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{
+			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
+			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:data": {"f:` + strings.Join(keys, `": {}, "f:`) + `": {}}}`)},
+		}
+	}
+
 	controlledBy := func(uid types.UID) *corev1.Secret {
 		return &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "connection", OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: "v1", Kind: "Owner", Name: "owner", UID: uid, Controller: new(true),
-			}}},
-			Data: map[string][]byte{"stays": []byte("old"), "vanished": []byte("old")},
+			}}, ManagedFields: []metav1.ManagedFieldsEntry{written(program, "stays", "vanished", "removed"), written("kubectl", "added")}},
+			Data: map[string][]byte{"stays": []byte("old"), "vanished": []byte("old"), "added": []byte("theirs")},
 		}
 	}
 	immutable := controlledBy("a")
@@ -67,7 +77,7 @@ func TestToPublish(t *testing.T) {
 	}{
 		"NotWanted":       {reason: "No Secret was requested.", ws: with(), secret: controlledBy("a"), seen: schedule.Observation{UpToDate: true, Outputs: outputs}, want: managed.ConnectionDetails{"stays": []byte("new")}},
 		"Absent":          {reason: "A Secret that does not exist has no keys to remove.", ws: with(wanted), seen: schedule.Observation{UpToDate: true, Outputs: outputs}, want: managed.ConnectionDetails{"stays": []byte("new")}},
-		"Own":             {reason: "The key of a removed output is removed.", ws: with(wanted), secret: controlledBy("a"), seen: schedule.Observation{UpToDate: true, Outputs: outputs}, want: managed.ConnectionDetails{"stays": []byte("new"), "vanished": nil}},
+		"Own":             {reason: "The key of a removed output is removed, and one that something else added stays.", ws: with(wanted), secret: controlledBy("a"), seen: schedule.Observation{UpToDate: true, Outputs: outputs}, want: managed.ConnectionDetails{"stays": []byte("new"), "vanished": nil}},
 		"Foreign":         {reason: "Data of another owner stays.", ws: with(wanted), secret: controlledBy("b"), seen: schedule.Observation{UpToDate: true, Outputs: outputs}, want: managed.ConnectionDetails{"stays": []byte("new")}},
 		"Refused":         {reason: "The client of the managed reconciler refuses the other output.", ws: with(wanted), seen: schedule.Observation{UpToDate: true, Outputs: refused}, want: managed.ConnectionDetails{"stays": []byte("new"), "straße": []byte("s")}},
 		"RefusedBefore":   {reason: "It would block an update.", ws: with(wanted), secret: controlledBy("a"), seen: schedule.Observation{Outputs: refused}, want: managed.ConnectionDetails{"stays": []byte("new"), "vanished": nil}},

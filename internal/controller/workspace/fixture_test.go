@@ -113,7 +113,7 @@ func newAttempt(t *testing.T, ws *clusterv1beta1.Workspace, others ...client.Obj
 		ws.SetFinalizers([]string{"f"})
 	}
 
-	kube := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(ws).WithObjects(append(others, ws)...).WithInterceptorFuncs(interceptor.Funcs{
+	kube := fake.NewClientBuilder().WithReturnManagedFields().WithScheme(scheme).WithStatusSubresource(ws).WithObjects(append(others, ws)...).WithInterceptorFuncs(interceptor.Funcs{
 		SubResourceUpdate: func(ctx context.Context, c client.Client, name string, o client.Object, opts ...client.SubResourceUpdateOption) error {
 			if r.writes == r.maxWrites {
 				return errors.New("boom")
