@@ -170,7 +170,7 @@ func checkTree(dir string) error {
 func isLoaded(name string) bool {
 	_, ok := terraform.ConfigurationFile(name)
 
-	return ok || strings.HasSuffix(strings.TrimSuffix(name, ".json"), ".auto.tfvars")
+	return ok || terraform.IsAutoVariables(name)
 }
 
 func checkLink(root *os.Root, name string) error {

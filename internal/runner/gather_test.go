@@ -64,6 +64,16 @@ func TestGather(t *testing.T) {
 				GitCredentials: "https://me:" + secret + "@a\nhttps://b@c\n", Redacted: true,
 			},
 		},
+		"ByteOrderMark": {
+			reason: "Git skips a line that begins with one, and the CLI refuses it.",
+			change: func(s *subject) {
+				s.credentials = map[string][]byte{gitCredentialsFile: []byte("\ufeff" + secret), cliConfigFile: []byte("\ufeff" + secret), "creds": []byte("\ufeff" + secret)}
+			},
+			want: want{
+				Files:          map[string]workdir.File{"main.tf": plain("# module"), gitCredentialsFile: hidden(secret), cliConfigFile: hidden(secret), "creds": hidden("\ufeff" + secret)},
+				GitCredentials: secret, Redacted: true,
+			},
+		},
 		"PluginCache": {
 			reason: "It can be disabled. Without a setting it is used.", change: func(s *subject) { s.config.PluginCache = new(false) },
 			want: want{Files: map[string]workdir.File{"main.tf": plain("# module")}, NoPluginCache: true},
@@ -211,6 +221,19 @@ func TestVariablesOfSecret(t *testing.T) {
 
 	if got, want := in.Secrets().Text("s3_bucket is sesame-1"), "s3_bucket is (sensitive)"; got != want {
 		t.Errorf("inputs: want %q, got %q", want, got)
+	}
+
+	for _, name := range []string{"terraform.tfvars.json", "network.auto.tfvars.json"} {
+		in, err := gather(t, func(s *subject) {
+			s.credentials = map[string][]byte{name: []byte(`{"s3_bucket": "sesame-1"}`)}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got, want := in.Secrets().Text("s3_bucket is sesame-1"), "s3_bucket is (sensitive)"; got != want {
+			t.Errorf("credentials %s: want %q, got %q", name, want, got)
+		}
 	}
 }
 

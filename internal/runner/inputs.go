@@ -75,19 +75,21 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 		in.origins[path.Base(name)] = origin{field: "spec.forProvider.module", lines: true}
 	}
 
-	var secrets [][]byte
+	var secrets, variables [][]byte
 
 	for name, data := range credentials {
 		if _, ok := in.module[path.Join(p.Entrypoint, name)]; ok {
 			return nil, errors.Errorf("cannot use the filename %q in spec.credentials of the ProviderConfig: the provider writes spec.forProvider.module to this file", name)
 		}
 
-		// Git would read the first character of a line end of Windows as a part of the host.
-		if name == gitCredentialsFile {
-			data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+		data = withoutWindows(name, data)
+
+		if terraform.IsAutoVariables(name) {
+			variables = append(variables, data)
+		} else {
+			secrets = append(secrets, secretsIn(name, data)...)
 		}
 
-		secrets = append(secrets, secretsIn(name, data)...)
 		in.config[name] = workdir.File{Data: data, Secret: true}
 		in.origins[name] = origin{field: `spec.credentials of the ProviderConfig, filename "` + name + `"`, lines: true}
 	}
@@ -118,9 +120,25 @@ func Gather(ctx context.Context, kube client.Reader, p commonv1beta1.WorkspacePa
 
 	fromFiles, err := in.addVarFiles(ctx, keyref.NewReader(kube))
 	in.incomplete = errors.Wrap(err, "cannot resolve variables")
-	in.secrets = redact.New(slices.Concat(secrets, fromEnv, fromFiles)...).With(nil, variablesIn(fromFiles, slices.Concat(secrets, fromEnv)...)...)
+
+	variables = append(variables, fromFiles...)
+	others := slices.Concat(secrets, fromEnv)
+	in.secrets = redact.New(slices.Concat(others, variables)...).With(nil, variablesIn(variables, others...)...)
 
 	return in, nil
+}
+
+// withoutWindows returns the contents of a file of credentials without what editors of Windows add and its reader does
+// not take: Git reads a carriage return as a part of the host, and skips a first line that begins with a byte order mark.
+func withoutWindows(name string, data []byte) []byte {
+	switch name {
+	case gitCredentialsFile:
+		return bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
+	case cliConfigFile:
+		return bytes.TrimPrefix(data, []byte("\ufeff"))
+	default:
+		return data
+	}
 }
 
 // addEnv resolves the environment variables, in their order, and returns the secrets in them. A value

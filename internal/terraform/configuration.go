@@ -53,6 +53,13 @@ func ConfigurationFile(name string) (base string, ok bool) {
 	return "", false
 }
 
+// IsAutoVariables says whether the CLIs read values of variables from the file of the supplied name although nothing refers to it.
+func IsAutoVariables(name string) bool {
+	name = strings.TrimSuffix(name, ".json")
+
+	return name == "terraform.tfvars" || strings.HasSuffix(name, ".auto.tfvars")
+}
+
 // Reads says whether the CLI reads the file of the supplied name as a part of a module. Only OpenTofu reads *.tofu.
 func (c *CLI) Reads(name string) bool {
 	_, ok := ConfigurationFile(name)

@@ -73,7 +73,7 @@ func TestFiles(t *testing.T) {
 	d := newDir(t)
 	syncDir(t, d, map[string]File{"main.tf": text("m"), "sub/creds": secret("s"), "a.tfvars": secret("v"), "sub/a.tfvars": secret("w")})
 
-	for _, name := range []string{"terraform.tfstate", ".terraform/x", "sub/.terraform/x", ".git/config", ".crossplane-x/y", "errored.tfstate", "errored.tfstate.superseded-1", "errored.tfstate.md", "module/x.tf"} {
+	for _, name := range []string{"terraform.tfstate", ".terraform/x", "sub/.terraform/x", ".git/config", ".crossplane-x/y", "errored.tfstate", "errored.tfstate.superseded-1", "errored.tfstate.md", "terraform.tfstate.d/w", "terraform.tfstate.backup", "terraform.tfstate.tf", "module/x.tf"} {
 		write(t, filepath.Join(d.Path(), name), name)
 	}
 
@@ -90,8 +90,9 @@ func TestFiles(t *testing.T) {
 		"sub/a.tfvars": digested("w"),
 		"module/x.tf":  digested("module/x.tf"),
 		// It is the file of a module.
-		"errored.tfstate.md": digested("errored.tfstate.md"),
-		"link":               text("-> /etc/passwd"),
+		"errored.tfstate.md":   digested("errored.tfstate.md"),
+		"terraform.tfstate.tf": digested("terraform.tfstate.tf"),
+		"link":                 text("-> /etc/passwd"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Files(...): -want, +got:\n%s", diff)

@@ -278,8 +278,13 @@ func listTree(fsys fs.FS, dir string) (dirs, files []string, err error) {
 // or the provider keeps a state or other data there.
 func reserved(base string) bool {
 	return base == dataDir || base == unsavedName || strings.HasPrefix(base, unsavedName+SupersededSuffix) ||
-		strings.HasPrefix(base, "terraform.tfstate") || strings.HasPrefix(base, ".terraform.tfstate") ||
-		strings.HasPrefix(base, ownPrefix)
+		isState(base) || strings.HasPrefix(base, ".terraform.tfstate") || strings.HasPrefix(base, ownPrefix)
+}
+
+// isState reports whether the CLI may keep a state, a backup of one, or states of CLI workspaces under that name. A
+// configuration may be named terraform.tfstate.tf: without it, the CLI would destroy what it declares.
+func isState(base string) bool {
+	return strings.HasPrefix(base, "terraform.tfstate") && !slices.Contains([]string{".tf", ".tofu", ".json", ".tfvars"}, path.Ext(base))
 }
 
 func reservedPath(name string) bool {
