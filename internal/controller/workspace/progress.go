@@ -18,8 +18,12 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// progressInterval is the time between two events about one run.
-const progressInterval = 30 * time.Second
+// The time before the first event about a run, which doubles with each event, and its limit. The recorder of client-go
+// drops Events after 25 about one object, except for one in five minutes: that of the result must not be dropped.
+const (
+	progressInterval    = 30 * time.Second
+	maxProgressInterval = 5 * time.Minute
+)
 
 const (
 	reasonProgress event.Reason = "ApplyProgress"
@@ -68,17 +72,17 @@ const maxBackground = 3
 func (ps *pass) withProgress(ws workspace.Workspace, cli progressCLI, p *progress, run func(report func(terraform.Progress)) error) (done string, err error) {
 	p.start, p.done, p.last, p.tainted, p.running = time.Now(), map[string]int{}, nil, nil, nil
 
-	due, ended := time.NewTicker(progressInterval), make(chan struct{})
+	ended := make(chan struct{})
 	// The run may write to the object.
 	o := ws.DeepCopyObject()
 
 	events := sync.WaitGroup{}
 	events.Go(func() {
-		for {
+		for interval := progressInterval; ; interval = min(2*interval, maxProgressInterval) {
 			select {
 			case <-ended:
 				return
-			case <-due.C:
+			case <-time.After(interval):
 				ps.recorder.Event(o, event.Normal(reasonProgress, p.text(cli.Background())))
 			}
 		}
@@ -86,7 +90,6 @@ func (ps *pass) withProgress(ws workspace.Workspace, cli progressCLI, p *progres
 
 	err = run(p.report)
 
-	due.Stop()
 	close(ended)
 	events.Wait()
 

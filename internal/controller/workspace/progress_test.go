@@ -58,25 +58,28 @@ func TestProgress(t *testing.T) {
 			result:  "Applied in 1 s: 1 added, 0 changed, 0 destroyed",
 		},
 		"Long": {
-			reason: "A long run reports twice a minute.",
+			reason: "A long run reports after 30 seconds, and then at intervals that double.",
 			steps: []step{
 				say("apply_start", "a.b", time.Second), say("apply_start", "c.d", 20*time.Second), say("apply_complete", "a.b", 10*time.Second),
 				say("apply_progress", "c.d", 10*time.Second), say("apply_complete", "c.d", 20*time.Second), say("apply_start", "e.f", 30*time.Second),
 			},
-			want:   []string{"ApplyProgress: Applying for 30 s: 1 of 3 done; creating c.d", "ApplyProgress: Applying for 1m0s: 2 of 3 done", "ApplyProgress: Applying for 1m30s: 2 of 3 done; creating e.f"},
+			want:   []string{"ApplyProgress: Applying for 30 s: 1 of 3 done; creating c.d", "ApplyProgress: Applying for 1m30s: 2 of 3 done; creating e.f"},
 			result: "Applied in 1m31s: 2 added, 0 changed, 0 destroyed",
+		},
+		"Silent": {
+			reason: "The CLI reports nothing more of a resource that takes long. Not more Events are made than the recorder of client-go takes.",
+			steps:  []step{say("apply_start", "a.b", 21*time.Minute)},
+			want: []string{
+				"ApplyProgress: Applying for 30 s: 0 of 3 done; creating a.b", "ApplyProgress: Applying for 1m30s: 0 of 3 done; creating a.b", "ApplyProgress: Applying for 3m30s: 0 of 3 done; creating a.b",
+				"ApplyProgress: Applying for 7m30s: 0 of 3 done; creating a.b", "ApplyProgress: Applying for 12m30s: 0 of 3 done; creating a.b", "ApplyProgress: Applying for 17m30s: 0 of 3 done; creating a.b",
+			},
+			result: "Applied in 21m0s: 0 added, 0 changed, 0 destroyed",
 		},
 		"Oldest": {
 			reason: "Of many resources, the report names the one that takes longest.",
 			steps:  []step{say("apply_start", "a.b", 0), say("apply_start", "c.d", 0), say("apply_progress", "c.d", 31*time.Second)},
 			want:   []string{"ApplyProgress: Applying for 30 s: 0 of 3 done; creating a.b"},
 			result: "Applied in 31 s: 0 added, 0 changed, 0 destroyed",
-		},
-		"Silent": {
-			reason: "The CLI reports nothing more of a resource that takes long.",
-			steps:  []step{say("apply_start", "a.b", 61*time.Second)},
-			want:   []string{"ApplyProgress: Applying for 30 s: 0 of 3 done; creating a.b", "ApplyProgress: Applying for 1m0s: 0 of 3 done; creating a.b"},
-			result: "Applied in 1m1s: 0 added, 0 changed, 0 destroyed",
 		},
 		"Continued": {
 			reason: "The failure of a provisioner may not count.",
