@@ -38,6 +38,7 @@ var (
 		{regexp.MustCompile(`\b(Failed to connect to .*?|(?:Connection|Resolving|Operation) time(?:d )?out) after \d+ (?:ms|milliseconds)\b`), "$1"},
 		{regexp.MustCompile(`(status code: \d+), request id: [^\s,]*(?:, host id: [^\s,]*)?`), "$1"},
 		{regexp.MustCompile(`(StatusCode: \d+), RequestID: [^\s,]*(?:, HostID: [^\s,]*)?`), "$1"},
+		{regexp.MustCompile(`(Encoded authorization failure message:) [\w-]+`), "$1 ..."},
 		{regexp.MustCompile(` Trace ID: \S+ Correlation ID: \S+ Timestamp: [0-9-]+[ T][0-9:.]+Z?`), ""},
 	}
 )

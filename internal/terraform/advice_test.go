@@ -73,6 +73,10 @@ func TestAdvice(t *testing.T) {
 			cli:  "AADSTS7000215: Invalid client secret provided. Trace ID: 5b6c-00 Correlation ID: 7d8e-11 Timestamp: 2026-11-28 10:00:00Z",
 			here: "AADSTS7000215: Invalid client secret provided.",
 		},
+		"EncodedMessage": {
+			cli:  "You are not authorized to perform this operation. Encoded authorization failure message: 4Ab-x_9",
+			here: "You are not authorized to perform this operation. Encoded authorization failure message: ...",
+		},
 		"Password": {
 			cli:  `parse "postgres://tf:x": invalid port ":x" after host`,
 			here: `parse "postgres://tf:x": invalid port ":x" after host: if it is the password, write the signs # / ? @ : in it as %23, %2F, %3F, %40, %3A`,

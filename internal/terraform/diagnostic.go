@@ -31,9 +31,16 @@ func (d Diagnostic) String() string { return joined(d.place(), d.text()) }
 
 // short returns the diagnostic as one line of at most n bytes, with its place.
 func (d Diagnostic) short(n int) string {
-	place := Truncate(d.place(), n/2)
+	if text := d.String(); len(text) <= n {
+		return text
+	}
 
-	return joined(place, Truncate(d.text(), n-len(place)-len(separator)))
+	place := Truncate(d.place(), n/2)
+	if place != "" {
+		n -= len(place) + len(separator)
+	}
+
+	return joined(place, Truncate(d.text(), n))
 }
 
 func (d Diagnostic) text() string { return joined(d.Summary, d.Detail) }
@@ -168,7 +175,7 @@ var takesVariables = regexp.MustCompile(`^(?:terraform|module "[^"]*"|import)$`)
 // How the detail of the failure of a provisioner begins, and what is in front of its output.
 const (
 	runningCommand = "Error running command '"
-	outputOf       = ". Output: "
+	outputOf       = ". Output:"
 )
 
 // ofProvisioner says whether a detail is that of a provisioner, whose command and output may have any text.
@@ -186,8 +193,8 @@ func withoutOutput(detail string) string {
 	return detail
 }
 
-// output matches such a detail. The command and the output may be long.
-var output = regexp.MustCompile(`^(` + runningCommand + `)(.*?)(': [^.]*\. Output: )(.*)$`)
+// output matches such a detail. The command and the output may be long, or the output empty.
+var output = regexp.MustCompile(`^(` + runningCommand + `)(.*)(': .*?` + regexp.QuoteMeta(outputOf) + ` ?)(.*)$`)
 
 // shortOutput returns the detail with the beginning of the command and the end of the output: that is where the cause is.
 func shortOutput(detail string) string {

@@ -258,6 +258,19 @@ func TestShortOutput(t *testing.T) {
 		t.Errorf("want the exit status and the end of the output, got %q", got)
 	}
 
+	for _, cause := range []string{"exit status 7", "chdir ./scripts: no such file or directory", "fork/exec ./run.sh: permission denied"} {
+		for _, end := range []string{"", "Permission denied. See ./log"} {
+			command := "jq '.a': x. main.tf " + long
+			d.Detail = "Error running command '" + command + "': " + cause + ". Output: " + end
+			want := "a field: local-exec provisioner error: Error running command '" + Truncate(command, 200) + "': " + strings.TrimSpace(cause+". Output: "+end)
+
+			got := d.forPeople(Workspace{Origin: func(string, int) (string, int) { return "a field", 0 }}).String()
+			if got != want {
+				t.Errorf("want %q, got %q", want, got)
+			}
+		}
+	}
+
 	const short = "Error running command 'a': exit status 2. Output: b"
 	if got := (Diagnostic{Detail: short}).forPeople(Workspace{}).String(); got != short {
 		t.Errorf("want %q, got %q", short, got)

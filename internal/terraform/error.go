@@ -145,17 +145,42 @@ func crash(op, stderr string) string {
 // describe returns one line with the first diagnostics and the number of the others, with those that are
 // not in ds.
 func describe(ds []Diagnostic, others int) string {
-	named := make([]string, 0, maxNamed)
-	for _, d := range ds[:min(len(ds), maxNamed)] {
-		named = append(named, d.String())
-	}
+	named := ds[:min(len(ds), maxNamed)]
 
 	more := ""
 	if n := len(ds) - len(named) + others; n > 0 {
 		more = fmt.Sprintf("; and %d more", n)
 	}
 
-	return Truncate(strings.Join(named, "; "), maxMessage-len(more)) + more
+	return inOneLine(named, maxMessage-len(more)) + more
+}
+
+// inOneLine returns the diagnostics in n bytes at most, each of them with its share: one that is not shown would not be counted, either.
+func inOneLine(ds []Diagnostic, n int) string {
+	const between = "; "
+
+	n -= len(between) * max(0, len(ds)-1)
+
+	texts, share := make([]string, 0, len(ds)), n/max(1, len(ds))
+	spare, long := 0, 0
+
+	for _, d := range ds {
+		texts = append(texts, d.String())
+
+		if free := share - len(d.String()); free < 0 {
+			long++
+		} else {
+			spare += free
+		}
+	}
+
+	for i, d := range ds {
+		if len(texts[i]) > share {
+			texts[i] = d.short(share + spare/long)
+		}
+	}
+
+	return strings.Join(texts, between)
 }
 
 // logLine matches the lines that the CLI writes to stderr because of TF_LOG. Lines that continue one are indented.

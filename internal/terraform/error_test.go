@@ -109,7 +109,13 @@ func TestErrorMessage(t *testing.T) {
 			reason:   "the number of the others is not cut off",
 			res:      result{code: 1},
 			reported: []string{"A", long, "C", "D"},
-			want:     "A; " + strings.Repeat("é", (maxMessage-len("A; ...; and 1 more"))/2) + "...; and 1 more",
+			want:     "A; " + strings.Repeat("é", (maxMessage-len("A; ...; C; and 1 more"))/2) + "...; C; and 1 more",
+		},
+		"AllLong": {
+			reason:   "each of those that are not counted as others is shown",
+			res:      result{code: 1},
+			reported: []string{"A" + long, "B" + long, "C" + long},
+			want:     "A" + strings.Repeat("é", 164) + "...; B" + strings.Repeat("é", 164) + "...; C" + strings.Repeat("é", 164) + "...",
 		},
 		"Stderr": {
 			reason: "a subcommand without JSON has them on stderr",

@@ -35,7 +35,9 @@ func LacksState(err error) bool {
 // large, or the credentials lack a right, for example. Outages, conflicts and rate limits pass.
 func IsStateRefused(err error) bool {
 	return IsStateTooLarge(err) || LacksNamespace(err) ||
-		saidOfState(err, "is forbidden:", "HTTP error: 401", "HTTP error: 403", "AccessDenied", "StatusCode: 403")
+		saidOfState(err, "is forbidden:", "HTTP error: 401", "HTTP error: 403", "AccessDenied", "ExpiredToken", "StatusCode: 403",
+			// A read and a lock of the backend http say so, where a write has the status.
+			"HTTP remote state endpoint requires auth", "HTTP remote state endpoint invalid auth")
 }
 
 // LacksRight reports whether a backend of type kubernetes lacks a right in the namespace of its states.
