@@ -101,14 +101,22 @@ func diedApplying(ws workspace.Workspace, plan *commonv1beta1.PlanSummary, rest 
 	}
 }
 
-// lastTryFailed precedes why a deletion that was approved has failed, whose rest waits for approval: Synced does not tell it any more.
+// lastTryFailed precedes why a deletion that was approved has failed, whose rest waits for approval. Synced does not tell it any more:
+// each later message gets it from the one before.
 const lastTryFailed = ". The last try failed: "
+
+// lastFailureIn returns what a message has after lastTryFailed, or nothing.
+func lastFailureIn(message string) string {
+	_, failure, _ := strings.Cut(message, lastTryFailed)
+
+	return failure
+}
 
 // waitForDeletion reports a deletion that waits for approval, in the status and in the record of the Workspace.
 func (ps *pass) waitForDeletion(ws workspace.Workspace, s *terraform.State, a approval) {
 	was, synced := ws.GetCondition(workspace.TypeAwaitingApproval), ws.GetCondition(xpv2.TypeSynced)
 
-	_, failure, _ := strings.Cut(was.Message, lastTryFailed)
+	failure := lastFailureIn(was.Message)
 	if was.Reason == reasonApproved && synced.Reason == xpv2.ReasonReconcileError && ws.GetCondition(xpv2.TypeReady).Reason == xpv2.ReasonDeleting {
 		failure = synced.Message
 	}

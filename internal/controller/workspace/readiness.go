@@ -5,6 +5,7 @@
 package workspace
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,12 +38,35 @@ func deleting(ws workspace.Workspace) {
 	ws.SetConditions(xpv2.Deleting().WithObservedGeneration(ws.GetGeneration()))
 }
 
+// Messages of Ready that the predicates below read back. The condition is the only record of what earlier reconciles, maybe of another
+// process, have told: a new text needs its constant in these predicates. Otherwise what is over stays in Ready for ever, or a failed
+// apply is forgotten while its rest waits.
 const (
-	applyingPrefix  = "Applying: "
-	planNotApplied  = "The plan was not applied: see Synced"
-	lastApplyFailed = "The last apply failed: see Synced"
-	restWaits       = "The last apply failed, and what is left to do waits: see AwaitingApproval, and the Events"
+	applyingPrefix   = "Applying: "
+	notObservedYet   = "Not observed yet: see Synced"
+	planNotApplied   = "The plan was not applied: see Synced"
+	lastChangeFailed = "The last change failed: see Synced"
+	lastApplyFailed  = "The last apply failed: see Synced"
+	restWaits        = "The last apply failed, and what is left to do waits: see AwaitingApproval, and the Events"
 )
+
+// refersToSynced says whether a condition Ready refers to a failure in Synced.
+func refersToSynced(ready xpv2.Condition) bool {
+	return slices.Contains([]string{notObservedYet, planNotApplied, lastChangeFailed, lastApplyFailed}, ready.Message)
+}
+
+// tellsOfFailedApply says whether a condition Ready tells that the last apply failed.
+func tellsOfFailedApply(ready xpv2.Condition) bool {
+	return ready.Message == lastApplyFailed || tellsThatRestWaits(ready)
+}
+
+// tellsThatRestWaits says whether a condition Ready tells that the rest of a failed apply waits for approval.
+func tellsThatRestWaits(ready xpv2.Condition) bool { return ready.Message == restWaits }
+
+// tellsOfUpdate says whether a condition Ready tells of an update in progress, see applying.
+func tellsOfUpdate(ready xpv2.Condition) bool {
+	return ready.Reason == xpv2.ReasonUnavailable && strings.HasPrefix(ready.Message, applyingPrefix)
+}
 
 // applyFailed is for a Workspace whose infrastructure may be anything between two specifications.
 func applyFailed(ws workspace.Workspace) { unavailable(ws, lastApplyFailed) }
@@ -62,7 +86,7 @@ func changeFailed(ws workspace.Workspace) {
 	}
 
 	if c.ObservedGeneration != 0 && c.ObservedGeneration != ws.GetGeneration() {
-		unavailable(ws, "The last change failed: see Synced")
+		unavailable(ws, lastChangeFailed)
 	}
 }
 
@@ -78,7 +102,7 @@ func neverReady(ws workspace.Workspace) {
 	case ws.GetObservation().Plan != nil:
 		unavailable(ws, planNotApplied)
 	default:
-		unavailable(ws, "Not observed yet: see Synced")
+		unavailable(ws, notObservedYet)
 	}
 }
 
@@ -87,7 +111,7 @@ func neverReady(ws workspace.Workspace) {
 func served(ws workspace.Workspace) {
 	was, own := ws.GetCondition(xpv2.TypeReady), ws.GetOwnership()
 	reported := ws.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue && ws.GetCondition(workspace.TypeDrifted).Status == corev1.ConditionTrue
-	outdated := isNotServed(ws) || was.Status == corev1.ConditionUnknown || was.Reason == xpv2.ReasonCreating || strings.HasSuffix(was.Message, "see Synced") || saysThatItWaits(ws) || isApplying(ws)
+	outdated := isNotServed(ws) || was.Status == corev1.ConditionUnknown || was.Reason == xpv2.ReasonCreating || refersToSynced(was) || saysThatItWaits(ws) || tellsOfUpdate(was)
 
 	switch {
 	// Something exists, so that what is left to create would be an update.
@@ -109,7 +133,7 @@ func waiting(ws workspace.Workspace) {
 	switch {
 	case was.Status == corev1.ConditionTrue:
 	// Nothing else says so: the plan that waits has succeeded.
-	case was.Message == lastApplyFailed, was.Message == restWaits:
+	case tellsOfFailedApply(was):
 		unavailable(ws, restWaits)
 	default:
 		c := xpv2.Unavailable().WithMessage("See the condition AwaitingApproval").WithObservedGeneration(ws.GetGeneration())
@@ -122,7 +146,7 @@ func waiting(ws workspace.Workspace) {
 func saysThatItWaits(ws workspace.Workspace) bool {
 	was := ws.GetCondition(xpv2.TypeReady)
 
-	return (was.Reason == reasonWaits || was.Message == restWaits) && ws.GetCondition(workspace.TypeAwaitingApproval).Status != corev1.ConditionTrue
+	return (was.Reason == reasonWaits || tellsThatRestWaits(was)) && ws.GetCondition(workspace.TypeAwaitingApproval).Status != corev1.ConditionTrue
 }
 
 // applying is for a Workspace that has waited for the approval of an update, which begins.
@@ -134,16 +158,9 @@ func applying(ws workspace.Workspace, s *commonv1beta1.PlanSummary) {
 
 // notBegun is for a Workspace whose approved update has not begun.
 func notBegun(ws workspace.Workspace) {
-	if isApplying(ws) {
+	if tellsOfUpdate(ws.GetCondition(xpv2.TypeReady)) {
 		unavailable(ws, planNotApplied)
 	}
-}
-
-// isApplying says whether Ready tells of an update in progress, see applying.
-func isApplying(ws workspace.Workspace) bool {
-	c := ws.GetCondition(xpv2.TypeReady)
-
-	return c.Reason == xpv2.ReasonUnavailable && strings.HasPrefix(c.Message, applyingPrefix)
 }
 
 // isNotServed says whether Ready is what an instance has written that found no other to serve the Workspace.
