@@ -35,7 +35,7 @@ func (i *instance) makeClaims() {
 	}
 
 	i.claims = claim.New(i.o.Shard, me, i.sessions, i.mgr.GetCache(), i.unlimited, claim.Options{
-		Locks:       i.failedRuns,
+		FailedRuns:  i.failedRuns,
 		Recorder:    i.claimsRecorder(),
 		Metrics:     i.metrics,
 		MayRun:      mayRun,

@@ -214,7 +214,7 @@ func newFailing(t *testing.T) *failing {
 	}
 	i.sessions = session.NewObserver(kube, "", session.Timing{}, logging.NewNopLogger())
 	i.claims = claim.New(shard.ID{}, claim.Claim{}, i.sessions, workspaces, kube, claim.Options{
-		Locks: f.failedRuns, Recorder: event.NewNopRecorder(), Metrics: i.metrics, MayRun: func() error { return nil },
+		FailedRuns: f.failedRuns, Recorder: event.NewNopRecorder(), Metrics: i.metrics, MayRun: func() error { return nil },
 	})
 
 	co, err := controllerOptions(i.o, prometheus.NewRegistry(), logging.NewNopLogger())

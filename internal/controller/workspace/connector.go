@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
+	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -47,6 +48,14 @@ type connector struct {
 
 	// server is the address of the API server of kube.
 	server string
+}
+
+// host of this instance.
+func (c *connector) host() string { return c.Locks.Host }
+
+// predecessors are the instances that worked on a Workspace before this one, and since when this one has it.
+func (c *connector) predecessors(ws workspace.Workspace) statelock.Predecessors {
+	return c.Locks.Predecessors(ws)
 }
 
 // Connect gathers the inputs of the supplied Workspace, opens its working directory and observes it.

@@ -71,13 +71,13 @@ func (g *stateGuard) lostState(ws workspace.Workspace, found *terraform.State) e
 
 // otherDisk returns the instance that made the last run of the Workspace if that was on another disk, or "".
 func (g *stateGuard) otherDisk(ws workspace.Workspace) string {
-	p := g.Locks.Predecessors(ws)
-	if len(p.Hosts) == 0 || p.Hosts[0] == g.Locks.Host {
+	p := g.predecessors(ws)
+	if len(p.Hosts) == 0 || p.Hosts[0] == g.host() {
 		return ""
 	}
 
 	// The record is on the disk: it is of that instance on the same volume, or of this one since it has the Workspace.
-	if n, err := g.cli.RunRecord(); err != nil || n != nil && (n.Host == p.Hosts[0] || n.Host == g.Locks.Host && n.Taken.Equal(p.Until)) {
+	if n, err := g.cli.RunRecord(); err != nil || n != nil && (n.Host == p.Hosts[0] || n.Host == g.host() && n.Taken.Equal(p.Until)) {
 		return ""
 	}
 

@@ -102,7 +102,7 @@ func (u *unsavedState) saveState(ctx context.Context, ws workspace.Workspace) er
 
 			return nil
 		case terraform.IsUnrelatedState(err):
-			return errors.Errorf("%w. The state that an earlier run could not save is kept in %s on %s. Correct the backend, or move that file away if the state of the backend is the right one", err, path, u.Locks.Host)
+			return errors.Errorf("%w. The state that an earlier run could not save is kept in %s on %s. Correct the backend, or move that file away if the state of the backend is the right one", err, path, u.host())
 		case !terraform.IsNewerState(err):
 			return u.withRemedy(errors.Wrap(err, "cannot save the state that an earlier run could not save"))
 		}
@@ -114,7 +114,7 @@ func (u *unsavedState) saveState(ctx context.Context, ws workspace.Workspace) er
 	}
 
 	u.recorder.Event(ws, event.Warning(reasonStateSuperseded, errors.Errorf("the state that an earlier run could not save is out of date, because another instance has worked on the Workspace since: "+
-		"what only that run has created is listed in %s on %s and nowhere else. Import it, or remove it by hand", aside, u.Locks.Host)))
+		"what only that run has created is listed in %s on %s and nowhere else. Import it, or remove it by hand", aside, u.host())))
 
 	return nil
 }
@@ -179,7 +179,7 @@ func (u *unsavedState) withRemedy(err error) error {
 		remedy = "It is too large for its backend: change the module so that it becomes smaller, or set another backend in the ProviderConfig, where it is then saved"
 	}
 
-	return errors.Errorf("%w. The state is kept in %s on %s. %s", err, path, u.Locks.Host, remedy)
+	return errors.Errorf("%w. The state is kept in %s on %s. %s", err, path, u.host(), remedy)
 }
 
 // mayShrink returns the refusal of the unsaved state that the runs use, unless the plan may make it smaller.
@@ -244,7 +244,7 @@ func (u *unsavedState) superseded(ctx context.Context, ws workspace.Workspace) (
 	case !other && u.sameDisk(ws, prior.Host):
 		return false, nil
 	// This process made the run, and has served the Workspace ever since.
-	case prior.Taken.Equal(u.Locks.Predecessors(ws).Until):
+	case prior.Taken.Equal(u.predecessors(ws).Until):
 		return false, nil
 	}
 
@@ -264,9 +264,9 @@ func (u *unsavedState) superseded(ctx context.Context, ws workspace.Workspace) (
 // the run on the supplied host: it was on that host, which may be another one with the same volume,
 // or it is this host.
 func (u *unsavedState) sameDisk(ws workspace.Workspace, host string) bool {
-	hosts := u.Locks.Predecessors(ws).Hosts
+	hosts := u.predecessors(ws).Hosts
 
-	return host == "" || len(hosts) == 0 || hosts[0] == host || hosts[0] == u.Locks.Host
+	return host == "" || len(hosts) == 0 || hosts[0] == host || hosts[0] == u.host()
 }
 
 // isOfOther says whether a state in the status is later than those that this instance has recorded.
@@ -350,8 +350,8 @@ func (u *unsavedState) writeRunRecord(ws workspace.Workspace, s *terraform.State
 
 	return u.runs.WriteRunRecord(runner.RunRecord{
 		StateSummary:    summarizeState(s),
-		Taken:           u.Locks.Predecessors(ws).Until,
-		Host:            u.Locks.Host,
+		Taken:           u.predecessors(ws).Until,
+		Host:            u.host(),
 		CreationStarted: ws.GetOwnership().CreationStarted,
 		Replaced:        replaced,
 	})

@@ -43,9 +43,9 @@ type Sessions interface {
 	OnEnd(fn func(lease client.ObjectKey))
 }
 
-// Locks reports the Workspaces on whose states this instance may have left a lock. Forget drops the
-// record of a Workspace that is released or deleted.
-type Locks interface {
+// FailedRuns reports the Workspaces on whose states a run of this instance may have left a lock. Forget
+// drops the record of a Workspace that is released or deleted.
+type FailedRuns interface {
 	Any(uid types.UID) bool
 	Forget(uid types.UID)
 }
@@ -62,9 +62,9 @@ type Metrics interface {
 
 // Options of Claims. All are required.
 type Options struct {
-	// Locks that this instance may have left. At its release, a Workspace gets a record of possible
-	// locks for the next instance.
-	Locks Locks
+	// FailedRuns are those that may have left a lock. At its release, a Workspace with one gets a record for
+	// the next instance.
+	FailedRuns FailedRuns
 
 	Recorder xpevent.Recorder
 	Metrics  Metrics
@@ -324,7 +324,7 @@ func (c *Claims) Left(o client.Object) {
 	// The release of a held Workspace drops the record of its failed runs, after it has read it. No
 	// release follows for a Workspace that is not held.
 	if !c.held.leave(r, o.GetUID()) {
-		c.Locks.Forget(o.GetUID())
+		c.FailedRuns.Forget(o.GetUID())
 	}
 }
 
@@ -349,7 +349,7 @@ func (c *Claims) release(ctx context.Context, r ref) error {
 		return errors.Wrap(err, "cannot remove claim")
 	}
 
-	c.Locks.Forget(uid)
+	c.FailedRuns.Forget(uid)
 	c.held.remove(r)
 
 	// A failure may have been reported after the Workspace left the cache.
@@ -391,7 +391,7 @@ func (c *Claims) erase(ctx context.Context, r ref, uid types.UID) error {
 	own := o.GetOwnership()
 	own.Claim, own.ClaimedAt = nil, nil
 
-	if c.Locks.Any(uid) {
+	if c.FailedRuns.Any(uid) {
 		own.PreviousHosts = addHost(own.PreviousHosts, session.HostOf(c.me.Holder))
 	}
 

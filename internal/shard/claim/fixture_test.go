@@ -74,7 +74,7 @@ func newFixture(t *testing.T, cfg *rest.Config, kind workspace.Kind) *fixture {
 
 	f.ws = f.create(t)
 	f.claims = New(mustParse("a"), own(), f.sessions, oldReader{f}, kube, Options{
-		Locks: &stubLocks{}, Recorder: counter{f}, Metrics: metrics.New(nil), MayRun: mayRun, RetryPeriod: 2 * time.Second, LongestRun: time.Hour,
+		FailedRuns: &stubFailedRuns{}, Recorder: counter{f}, Metrics: metrics.New(nil), MayRun: mayRun, RetryPeriod: 2 * time.Second, LongestRun: time.Hour,
 	})
 	f.inner = &inner{work: func(client.Object) {
 		f.mu.Lock()

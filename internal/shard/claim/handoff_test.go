@@ -58,7 +58,7 @@ func waiter(t *testing.T, id shard.ID, l Sessions, cache client.Reader) (*Claims
 	me := own()
 	me.Instance = id.Instance()
 
-	c := New(id, me, l, cache, kube, Options{MayRun: mayRun, Locks: &stubLocks{}, Recorder: event.NewNopRecorder(), Metrics: got, LongestRun: time.Hour})
+	c := New(id, me, l, cache, kube, Options{MayRun: mayRun, FailedRuns: &stubFailedRuns{}, Recorder: event.NewNopRecorder(), Metrics: got, LongestRun: time.Hour})
 	t.Cleanup(c.queue.ShutDown)
 
 	return c, got

@@ -132,9 +132,9 @@ func testHangingRelease(t *testing.T, f *fixture) {
 func testLeavesLock(t *testing.T, f *fixture) {
 	t.Helper()
 
-	locks := &stubLocks{}
-	locks.left.Store(f.ws.GetUID(), true)
-	f.claims.Locks = locks
+	failed := &stubFailedRuns{}
+	failed.left.Store(f.ws.GetUID(), true)
+	f.claims.FailedRuns = failed
 	f.start(t)
 	f.expectReconciled(t)
 	f.leave()
@@ -144,7 +144,7 @@ func testLeavesLock(t *testing.T, f *fixture) {
 		t.Errorf("the next instance must know the possible holders of a lock: -want, +got:\n%s", diff)
 	}
 
-	f.eventually(t, "the lock is left to the next instance", func() bool { return !locks.Any(f.ws.GetUID()) })
+	f.eventually(t, "the lock is left to the next instance", func() bool { return !failed.Any(f.ws.GetUID()) })
 }
 
 // testClaimedByAnotherNow has another instance overwrite the claim, which is against the rules.

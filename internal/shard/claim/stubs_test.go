@@ -102,16 +102,16 @@ func (i *inner) Forget(client.Object) { i.forgot++ }
 
 func (i *inner) Add(reconcile.Request) {}
 
-// stubLocks are the Workspaces on whose state a lock may be left.
-type stubLocks struct{ left sync.Map }
+// stubFailedRuns are those of the Workspaces on whose state a lock may be left.
+type stubFailedRuns struct{ left sync.Map }
 
-func (l *stubLocks) Any(uid types.UID) bool {
-	_, ok := l.left.Load(uid)
+func (r *stubFailedRuns) Any(uid types.UID) bool {
+	_, ok := r.left.Load(uid)
 
 	return ok
 }
 
-func (l *stubLocks) Forget(uid types.UID) { l.left.Delete(uid) }
+func (r *stubFailedRuns) Forget(uid types.UID) { r.left.Delete(uid) }
 
 func mustParse(name string) shard.ID {
 	id, _ := shard.Parse(name)
