@@ -206,6 +206,18 @@ func (pl *planner) planned(ctx context.Context, ws workspace.Workspace, suspect 
 	}, nil
 }
 
+// ignoredInterval warns of a poll interval that is none, such as "1d": the Workspace is polled as if it had no annotation.
+func ignoredInterval(ws workspace.Workspace) terraform.Warnings {
+	value := ws.GetAnnotations()[meta.AnnotationKeyPollInterval]
+	if _, ok := meta.GetPollInterval(ws); ok || value == "" {
+		return terraform.Warnings{}
+	}
+
+	return terraform.Warnings{First: []terraform.Diagnostic{{
+		File: "annotation " + meta.AnnotationKeyPollInterval, Summary: "No effect", Detail: fmt.Sprintf("%q is no positive duration such as 90m or 24h", value),
+	}}}
+}
+
 // warnOfDeposed warns of objects that a plan names like the resources that have replaced them, and that each retry may add to.
 func warnOfDeposed(s *terraform.State) terraform.Warnings {
 	if s.Deposed == 0 {

@@ -608,6 +608,30 @@ func TestChecksum(t *testing.T) {
 	}
 }
 
+// TestIgnoredInterval ensures that people learn that their poll interval has no effect.
+func TestIgnoredInterval(t *testing.T) {
+	t.Parallel()
+
+	for value, want := range map[string][]string{
+		"":    nil,
+		"24h": nil,
+		"1d":  {`annotation crossplane.io/poll-interval: No effect: "1d" is no positive duration such as 90m or 24h`},
+		"-1h": {`annotation crossplane.io/poll-interval: No effect: "-1h" is no positive duration such as 90m or 24h`},
+	} {
+		r := newAttempt(t, with(owner))
+		meta.AddAnnotations(r.ws, map[string]string{meta.AnnotationKeyPollInterval: value})
+		r.planned(terraform.Plan{}, ownState())
+
+		if err := r.observeInConnect(t.Context(), r.ws); err != nil {
+			t.Fatal(err)
+		}
+
+		if diff := cmp.Diff(want, r.ws.GetObservation().Warnings); diff != "" {
+			t.Errorf("%q: warnings: -want, +got:\n%s", value, diff)
+		}
+	}
+}
+
 // TestWarnOfDeposed ensures that people learn of objects that no address tells apart from those that have replaced them.
 func TestWarnOfDeposed(t *testing.T) {
 	t.Parallel()
