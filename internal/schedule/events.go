@@ -32,10 +32,7 @@ func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]
 		}),
 	})
 
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	s.call = q.Add
+	s.setQueue(q)
 
 	return q
 }

@@ -77,13 +77,7 @@ func (r *Reconciler) delay(ws workspace.Workspace, d Decision, slot func(req rec
 func (r *Reconciler) Forget(o client.Object) { r.records.ForgetResults(o) }
 
 // Add puts a Workspace into the queue.
-func (r *Reconciler) Add(req reconcile.Request) {
-	r.slots.mu.Lock()
-	call := r.slots.call
-	r.slots.mu.Unlock()
-
-	call(req)
-}
+func (r *Reconciler) Add(req reconcile.Request) { r.slots.add(req) }
 
 // RequestFor returns the request for a Workspace.
 func RequestFor(o client.Object) reconcile.Request {

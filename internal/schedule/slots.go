@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/queue"
@@ -32,7 +33,7 @@ const (
 // polls continue. A Workspace that has to wait gets a ticket, and is added to the queue ("called") when a
 // slot is reserved for it. Slots are safe for concurrent use.
 type Slots struct {
-	// call puts a Workspace into the queue.
+	// call puts a Workspace into the queue, as soon as there is one: see setQueue.
 	call    func(reconcile.Request)
 	records *Records
 
@@ -79,6 +80,23 @@ func NewSlots(n int, r *Records, changed func(held, waiting int), waited func(ti
 		changed: changed,
 		waited:  waited,
 	}
+}
+
+// setQueue sets the queue that Workspaces are put into.
+func (s *Slots) setQueue(q workqueue.TypedInterface[reconcile.Request]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.call = q.Add
+}
+
+// add puts a Workspace into the queue, without a slot.
+func (s *Slots) add(req reconcile.Request) {
+	s.mu.Lock()
+	call := s.call
+	s.mu.Unlock()
+
+	call(req)
 }
 
 // Acquire takes a slot for a Workspace, unless it has one. If no slot is free, the Workspace gets
