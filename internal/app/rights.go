@@ -56,7 +56,7 @@ func watchCredentials(cfg *rest.Config, fail func(err error), now func() time.Ti
 		since time.Time
 	)
 
-	observe(cfg, func(rsp *http.Response) {
+	onAnswer(cfg, func(rsp *http.Response) {
 		mu.Lock()
 		defer mu.Unlock()
 
@@ -80,9 +80,9 @@ func explainUnauthorized(err error) error {
 	return err
 }
 
-// observe calls fn with each answer of the API server to a client that is made from cfg. A request
+// onAnswer calls fn with each answer of the API server to a client that is made from cfg. A request
 // without an answer is not reported.
-func observe(cfg *rest.Config, fn func(rsp *http.Response)) {
+func onAnswer(cfg *rest.Config, fn func(rsp *http.Response)) {
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			rsp, err := next.RoundTrip(r)
@@ -139,7 +139,7 @@ func missingRight(ctx context.Context, kube client.Client, a authorizationv1.Res
 func logMissingRights(cfg *rest.Config, log logging.Logger, now func() time.Time) {
 	mu, logged := sync.Mutex{}, map[right]time.Time{}
 
-	observe(cfg, func(rsp *http.Response) {
+	onAnswer(cfg, func(rsp *http.Response) {
 		r, ok := missingIn(rsp)
 		if !ok {
 			return

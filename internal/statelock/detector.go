@@ -18,9 +18,6 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// MakesState is the operation in a lock that the kubernetes backend takes to make a state.
-const MakesState = "init"
-
 // Predecessors are the instances that worked on a Workspace before this one, and died or released
 // it. They may have left a lock on its state. Instances of other clusters may have the same hosts.
 type Predecessors struct {
@@ -148,7 +145,7 @@ func (e LockedError) Error() string {
 	switch {
 	case e.Lease != "":
 		remedy = "delete the Lease " + e.Lease
-	case e.Lock.Operation == MakesState:
+	case e.Lock.MakesState():
 		remedy += ". If the state was never made, which the command needs, remove the lock itself: with the backend kubernetes the holder in the Lease with that ID, with s3 the object whose name ends in .tflock"
 	}
 

@@ -72,7 +72,7 @@ func TestWhyKept(t *testing.T) {
 		"OwnFailure":     {reason: "A run of this instance failed to unlock.", runs: []Run{{Who: "root@" + here, Start: before, End: after}}, who: "root@" + here, at: took},
 		"OtherTime":      {reason: "No failed run was in progress at that time.", runs: []Run{{Who: "root@" + here, Start: after, End: after.Add(1)}}, who: "root@" + here, at: took, want: stranger},
 		"LockFree":       {reason: "A plan without a lock does not lock a state to change it: another process holds the lock.", runs: []Run{{Who: "root@" + here, Start: before, End: after, PlanWithoutLock: true}}, who: "root@" + here, what: "OperationTypeApply", at: took, want: stranger},
-		"LockFreeFirst":  {reason: "A plan without a lock may have had to make the state.", runs: []Run{{Who: "root@" + here, Start: before, End: after, PlanWithoutLock: true}}, who: "root@" + here, what: MakesState, at: took},
+		"LockFreeFirst":  {reason: "A plan without a lock may have had to make the state.", runs: []Run{{Who: "root@" + here, Start: before, End: after, PlanWithoutLock: true}}, who: "root@" + here, what: "init", at: took},
 		"DiedInLockFree": {reason: "The same, for an instance that died in it.", hosts: both, runs: []Run{{Who: "root@" + here, Start: before, PlanWithoutLock: true}}, who: "root@" + here, what: "OperationTypeApply", at: before, want: noRecord},
 	}
 

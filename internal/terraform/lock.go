@@ -35,7 +35,10 @@ func (l Lock) Since() (time.Time, error) {
 
 // ForPlan says whether a plan may have made the lock: a plan with a lock, or any plan if the
 // backend makes an empty state first. Such a lock protects no change.
-func (l Lock) ForPlan() bool { return l.Operation == "OperationTypePlan" || l.Operation == "init" }
+func (l Lock) ForPlan() bool { return l.Operation == "OperationTypePlan" || l.MakesState() }
+
+// MakesState says whether a backend has made the lock to make a state, as the kubernetes backend does.
+func (l Lock) MakesState() bool { return l.Operation == "init" }
 
 // IsLocked reports whether err is the refusal to use a state that another run has locked.
 func IsLocked(err error) bool {

@@ -89,7 +89,7 @@ func (lk *locker) retryAfterUnlock(ctx context.Context, ws workspace.Workspace, 
 // lock of a run that makes a state may be on the state of the default Terraform workspace.
 func (lk *locker) lockLease(ws workspace.Workspace, l terraform.Lock) string {
 	b, here := lk.states.backendHere()
-	if !here || l.Operation == statelock.MakesState {
+	if !here || l.MakesState() {
 		return ""
 	}
 
@@ -161,7 +161,7 @@ func (lk *locker) unlock(ctx context.Context, ws workspace.Workspace, l terrafor
 	names := []string{meta.GetExternalName(ws)}
 	// The CLI also makes the state of the default workspace, and removes locks only from the one
 	// that is selected.
-	if l.Operation == statelock.MakesState {
+	if l.MakesState() {
 		names = append(names, terraform.DefaultWorkspace)
 	}
 

@@ -383,7 +383,7 @@ func TestLockedError(t *testing.T) {
 		t.Errorf("Error() of the lock on a state in this cluster: got %q", got)
 	}
 
-	err.Lock.Operation, err.Lease = statelock.MakesState, ""
+	err.Lock.Operation, err.Lease = "init", ""
 	if got := err.Error(); !strings.HasSuffix(got, "with the backend kubernetes the holder in the Lease with that ID, with s3 the object whose name ends in .tflock") {
 		t.Errorf("Error() of the lock on a state that is being made: got %q", got)
 	}
@@ -548,11 +548,11 @@ func TestUnlockThroughKubernetes(t *testing.T) {
 		change    func(b *runner.KubernetesBackend)
 		want      bool
 	}{
-		"Own":          {reason: "The state was being made.", workspace: "ws", lock: terraform.Lock{ID: id, Operation: statelock.MakesState}, want: true},
-		"Default":      {reason: "The CLI also makes the state of the default workspace.", workspace: terraform.DefaultWorkspace, lock: terraform.Lock{ID: id, Operation: statelock.MakesState}, want: true},
+		"Own":          {reason: "The state was being made.", workspace: "ws", lock: terraform.Lock{ID: id, Operation: "init"}, want: true},
+		"Default":      {reason: "The CLI also makes the state of the default workspace.", workspace: terraform.DefaultWorkspace, lock: terraform.Lock{ID: id, Operation: "init"}, want: true},
 		"DefaultApply": {reason: "That state belongs to another Workspace.", workspace: terraform.DefaultWorkspace, lock: terraform.Lock{ID: id, Operation: "OperationTypeApply"}},
-		"Other":        {reason: "The lock is not on this state.", workspace: "other", lock: terraform.Lock{ID: id, Operation: statelock.MakesState}},
-		"OtherLock":    {reason: "Another process has locked the state since.", workspace: "ws", lock: terraform.Lock{ID: "4", Operation: statelock.MakesState}},
+		"Other":        {reason: "The lock is not on this state.", workspace: "other", lock: terraform.Lock{ID: id, Operation: "init"}},
+		"OtherLock":    {reason: "Another process has locked the state since.", workspace: "ws", lock: terraform.Lock{ID: "4", Operation: "init"}},
 		"NoServer": {
 			reason: "Nothing speaks against this cluster.", workspace: "ws", lock: terraform.Lock{ID: id},
 			change: func(b *runner.KubernetesBackend) { b.Server = "" }, want: true,
@@ -613,7 +613,7 @@ func TestLockLease(t *testing.T) {
 	}{
 		"Here":       {server: "https://here", operation: "OperationTypeApply", want: "states/lock-tfstate-ws-x"},
 		"Elsewhere":  {server: "https://there", operation: "OperationTypeApply"},
-		"MakesState": {server: "https://here", operation: statelock.MakesState},
+		"MakesState": {server: "https://here", operation: "init"},
 	}
 
 	for name, tc := range cases {
