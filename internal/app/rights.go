@@ -21,6 +21,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
 const (
@@ -41,10 +43,6 @@ const (
 
 	// maxRefusal is much more than the size of an answer that says that a right is missing.
 	maxRefusal = 16 << 10
-
-	// ownerRefused is the text of the admission plugin OwnerReferencesPermissionEnforcement. It
-	// names neither the verb nor the resource.
-	ownerRefused = "cannot set blockOwnerDeletion"
 )
 
 // watchCredentials calls fail when, for too long, the API server has answered only 401 Unauthorized
@@ -113,7 +111,7 @@ func rightIn(answer []byte) (right, bool) {
 	}
 
 	// The objects of this provider belong to nothing but Workspaces.
-	return right{verb: "update", group: "tf.upbound.io, tf.m.upbound.io", resource: "workspaces/finalizers"}, bytes.Contains(answer, []byte(ownerRefused))
+	return right{verb: "update", group: "tf.upbound.io, tf.m.upbound.io", resource: "workspaces/finalizers"}, bytes.Contains(answer, []byte(workspace.OwnerRefused))
 }
 
 // missingRight returns the first of the supplied verbs that this instance may not use, or an empty text.

@@ -58,3 +58,7 @@ const (
 	// TypeAwaitingApproval is true on a Workspace whose plan, or whose deletion, waits until a person approves it.
 	TypeAwaitingApproval xpv2.ConditionType = "AwaitingApproval"
 )
+
+// OwnerRefused is the text of the admission plugin OwnerReferencesPermissionEnforcement about an object that is to belong to a
+// Workspace. It names neither the verb nor the resource of the right that is missing.
+const OwnerRefused = "cannot set blockOwnerDeletion"

@@ -38,9 +38,6 @@ const (
 	secretUncontrolled = "refusing to modify uncontrolled secret of type "
 )
 
-// ownerRefused is the text of the admission plugin OwnerReferencesPermissionEnforcement, which names no right.
-const ownerRefused = "cannot set blockOwnerDeletion"
-
 // Reasons of the Events of the managed reconciler about a step that succeeded.
 const (
 	reasonCreated event.Reason = "CreatedExternalResource"
@@ -100,7 +97,7 @@ func causeOf(ws workspace.Workspace, text string) string {
 
 // explainOwnerRefused names the right that is missing if an owner reference was refused to the provider, and not to a run.
 func explainOwnerRefused(text string) string {
-	if !strings.Contains(text, ownerRefused) || slices.ContainsFunc([]string{"plan", "apply", "destroy"}, func(run string) bool { return strings.HasPrefix(text, "cannot "+run) }) {
+	if !strings.Contains(text, workspace.OwnerRefused) || slices.ContainsFunc([]string{"plan", "apply", "destroy"}, func(run string) bool { return strings.HasPrefix(text, "cannot "+run) }) {
 		return text
 	}
 
