@@ -175,18 +175,7 @@ func (a *applier) apply(ctx context.Context, ws workspace.Workspace, reason even
 		return err
 	})
 	if err != nil {
-		a.unsaved.remember(ctx, ws)
-
-		err = a.unsaved.retrySaveState(ctx, ws, err)
-		if !a.unsaved.isKept() {
-			a.left = a.reportFailed(ctx, ws, a.state, a.plan.Prior, err)
-		}
-
-		if steps.began {
-			a.ownLeft(ctx, ws)
-		}
-
-		return schedule.Observation{}, err
+		return schedule.Observation{}, a.applyEnded(ctx, ws, steps.began, err)
 	}
 
 	// Nothing else tells what was done if one of the next requests fails.
@@ -207,6 +196,20 @@ func (a *applier) apply(ctx context.Context, ws workspace.Workspace, reason even
 	a.records.Observe(ws, o, a.secrets)
 
 	return o, nil
+}
+
+// applyEnded saves, reports and owns what an apply that failed with err has left. began says whether it has changed
+// anything. It returns err, with what a person can do.
+func (a *applier) applyEnded(ctx context.Context, ws workspace.Workspace, began bool, err error) error {
+	a.unsaved.remember(ctx, ws)
+
+	a.left, err = a.unsaved.saveOrReport(ctx, ws, a.plan.Prior, err)
+
+	if began {
+		a.ownLeft(ctx, ws)
+	}
+
+	return err
 }
 
 // ownLeft records what a first apply that failed in the middle has left where there was no state before. Without the

@@ -274,10 +274,7 @@ func (d *destroyer) destroyState(ctx context.Context, ws workspace.Workspace, fo
 
 	complete := err == nil
 	if !complete {
-		err = d.unsaved.retrySaveState(ctx, ws, err)
-		if !d.unsaved.isKept() {
-			d.reportFailed(ctx, ws, d.state, found, err)
-		}
+		_, err = d.unsaved.saveOrReport(ctx, ws, found, err)
 	}
 
 	err = d.saveDestroyed(ctx, ws, err)

@@ -150,36 +150,6 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		server:   mgr.GetConfig().Host,
 	}
 
-	ro := []managed.ReconcilerOption{
-		managed.WithTypedExternalConnector[workspace.Workspace](c),
-		managed.WithLogger(log),
-		managed.WithRecorder(causeRecorder{recorder}),
-		managed.WithPollInterval(o.PollInterval),
-		managed.WithMinPollInterval(schedule.MinInterval),
-		managed.WithTimeout(o.Timeout),
-		// The name of the Terraform workspace is known before its creation, and its state makes
-		// creation repeatable.
-		managed.WithDeterministicExternalName(true),
-		managed.WithInitializers(managed.InitializerFn(c.initialize)),
-		managed.WithFinalizer(resource.FinalizerFns{
-			AddFinalizerFn:    c.addFinalizer,
-			RemoveFinalizerFn: c.removeFinalizer,
-		}),
-		managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(c.updateCriticalAnnotations)),
-		// A plan reads the current state. A Workspace that was just created can be deleted without
-		// a grace period, which would also depend on the clock of another machine.
-		managed.WithCreationGracePeriod(math.MinInt64),
-		managed.WithMetricRecorder(o.MetricOptions.MRMetrics),
-	}
-
-	if o.Features.Enabled(feature.EnableBetaManagementPolicies) {
-		ro = append(ro, managed.WithManagementPolicies())
-	}
-
-	if o.Features.Enabled(feature.EnableAlphaChangeLogs) {
-		ro = append(ro, managed.WithChangeLogger(o.ChangeLogOptions.ChangeLogger))
-	}
-
 	if err := mgr.Add(recordStates(mgr.GetClient(), mgr.GetCache(), kind, o.Options, o.Metrics)); err != nil {
 		return errors.Wrapf(err, "cannot add state metrics of %s", kind.GroupKind())
 	}
@@ -188,7 +158,7 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		return errors.Wrapf(err, "cannot set up the controller of finalizers of %s", kind.GroupKind())
 	}
 
-	r := managed.NewReconciler(clientManager{Manager: mgr, client: managedClient{mgr.GetClient(), mgr.GetCache(), c}}, resource.ManagedKind(kind.GroupVersionKind), ro...)
+	r := managed.NewReconciler(clientManager{Manager: mgr, client: managedClient{mgr.GetClient(), mgr.GetCache(), c}}, resource.ManagedKind(kind.GroupVersionKind), reconcilerOptions(c)...)
 
 	co := o.ForControllerRuntime()
 	// At least one worker is free for polls, however long all applies take.
@@ -202,6 +172,41 @@ func Setup(mgr manager.Manager, kind workspace.Kind, o Options) error {
 		WithOptions(co).
 		Watches(kind.Object, schedule.NewEventHandler(records, slots, o.Left, o.ClaimChanged)).
 		Complete(o.WithClaims(schedule.NewReconciler(r, policy, records, slots, o.Left, recorder, log), kind)), "cannot set up controller %s", name)
+}
+
+// reconcilerOptions returns the options of the managed reconciler, whose external clients c makes.
+func reconcilerOptions(c *connector) []managed.ReconcilerOption {
+	o := []managed.ReconcilerOption{
+		managed.WithTypedExternalConnector[workspace.Workspace](c),
+		managed.WithLogger(c.log),
+		managed.WithRecorder(causeRecorder{c.recorder}),
+		managed.WithPollInterval(c.PollInterval),
+		managed.WithMinPollInterval(schedule.MinInterval),
+		managed.WithTimeout(c.Timeout),
+		// The name of the Terraform workspace is known before its creation, and its state makes
+		// creation repeatable.
+		managed.WithDeterministicExternalName(true),
+		managed.WithInitializers(managed.InitializerFn(c.initialize)),
+		managed.WithFinalizer(resource.FinalizerFns{
+			AddFinalizerFn:    c.addFinalizer,
+			RemoveFinalizerFn: c.removeFinalizer,
+		}),
+		managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(c.updateCriticalAnnotations)),
+		// A plan reads the current state. A Workspace that was just created can be deleted without
+		// a grace period, which would also depend on the clock of another machine.
+		managed.WithCreationGracePeriod(math.MinInt64),
+		managed.WithMetricRecorder(c.MetricOptions.MRMetrics),
+	}
+
+	if c.Features.Enabled(feature.EnableBetaManagementPolicies) {
+		o = append(o, managed.WithManagementPolicies())
+	}
+
+	if c.Features.Enabled(feature.EnableAlphaChangeLogs) {
+		o = append(o, managed.WithChangeLogger(c.ChangeLogOptions.ChangeLogger))
+	}
+
+	return o
 }
 
 func policyOf(o Options) schedule.Policy {

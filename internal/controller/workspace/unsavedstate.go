@@ -283,13 +283,6 @@ func isLater(s, than commonv1beta1.StateSummary) bool {
 	return s.Lineage != ""
 }
 
-// isKept says whether there is a state that the backend does not have. The one there is older than what the status has.
-func (u *unsavedState) isKept() bool {
-	path, err := u.cli.UnsavedState()
-
-	return err == nil && path != ""
-}
-
 // remember writes the state that an apply could not save to the status. An instance with another disk would create everything in it
 // again: so it finds that the state is lost. The record of the run gets it first, or this instance would take the state in the
 // status for that of another one.
@@ -310,6 +303,19 @@ func (u *unsavedState) remember(ctx context.Context, ws workspace.Workspace) {
 	u.showLeft(ws, s)
 
 	_ = u.kube.Status().Update(ctx, ws) // The managed reconciler writes it, too, unless this process dies.
+}
+
+// saveOrReport does what is left to do after a run that began with the supplied state and failed with err: it tries to save
+// the state that the run could not save. It reports the state in the backend, and returns it if it is known, unless there is
+// still one that the backend does not have: that one is newer. It also returns err, with what a person can do.
+func (u *unsavedState) saveOrReport(ctx context.Context, ws workspace.Workspace, before *terraform.State, err error) (*terraform.State, error) {
+	err = u.retrySaveState(ctx, ws, err)
+
+	if path, pathErr := u.cli.UnsavedState(); pathErr == nil && path != "" {
+		return nil, err
+	}
+
+	return u.reportFailed(ctx, ws, u.state, before, err), err
 }
 
 // retrySaveState keeps trying to save a state that the run that failed with err could not save, unless the
