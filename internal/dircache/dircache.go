@@ -30,9 +30,9 @@ const (
 	entryName = "entry"
 )
 
-// ErrGone says that an entry was removed during its use: the caller may have seen only a part of
+// errGone says that an entry was removed during its use: the caller may have seen only a part of
 // it.
-var ErrGone = errors.New("the entry was removed")
+var errGone = errors.New("the entry was removed")
 
 // A Cache is a directory of entries, each a directory named after its key. Any number of processes
 // may use it: an entry appears and disappears as a whole. Its age is that of its modification time.
@@ -54,7 +54,7 @@ type Cache struct {
 func (c *Cache) Path(key string) string { return filepath.Join(c.Dir, key) }
 
 // Use calls fn with the path of an entry that is not older than MaxAge. The error is fs.ErrNotExist
-// if there is none, and ErrGone if it was removed during the use.
+// if there is none. It fails, too, if the entry was removed during the use.
 func (c *Cache) Use(key string, fn func(dir string) error) error {
 	// While it is open, its inode is not reused.
 	entry, err := os.Open(c.Path(key))
@@ -75,7 +75,7 @@ func (c *Cache) Use(key string, fn func(dir string) error) error {
 	err = fn(entry.Name())
 
 	if !isAt(entry) {
-		return ErrGone
+		return errGone
 	}
 
 	return err
@@ -94,7 +94,7 @@ func isAt(dir *os.File) bool {
 }
 
 // Put adds an entry to the cache: fill writes it to an empty directory, or replaces that directory. An
-// existing entry does not change, unless it is too old. Put evicts nothing else. It fails with ErrGone,
+// existing entry does not change, unless it is too old. Put evicts nothing else. It fails,
 // and adds nothing, if the directory is removed meanwhile: fill may have made it again, with a part of the
 // entry.
 func (c *Cache) Put(key string, fill func(dir string) error) error {
@@ -135,7 +135,7 @@ func (c *Cache) Put(key string, fill func(dir string) error) error {
 	}
 
 	if !isAt(parent) {
-		return ErrGone
+		return errGone
 	}
 
 	err = os.Rename(entry, c.Path(key))

@@ -43,7 +43,7 @@ func TestUse(t *testing.T) {
 			reason: "The removal of a used entry is reported.",
 			key:    "key",
 			during: func(c *Cache) error { return c.Remove("key") },
-			err:    ErrGone,
+			err:    errGone,
 			want:   "text",
 		},
 		"Replaced": {
@@ -52,7 +52,7 @@ func TestUse(t *testing.T) {
 			during: func(c *Cache) error {
 				return errors.Join(c.Remove("key"), c.Add("key", fill("other")), errBoom)
 			},
-			err:  ErrGone,
+			err:  errGone,
 			want: "text",
 		},
 	}
@@ -145,8 +145,8 @@ func TestAddRemoved(t *testing.T) {
 
 		return errors.Join(fill("text")(dir), os.RemoveAll(temp), os.MkdirAll(filepath.Join(dir, "rest"), 0o700))
 	})
-	if !errors.Is(err, ErrGone) {
-		t.Errorf("Add(...): want %v, got %v", ErrGone, err)
+	if !errors.Is(err, errGone) {
+		t.Errorf("Add(...): want %v, got %v", errGone, err)
 	}
 
 	if diff := cmp.Diff([]string{}, filesystem.Names(t, c.Dir)); diff != "" {

@@ -52,7 +52,7 @@ func (p Policy) Facts(ws workspace.Workspace) Facts {
 		f.Interval = max(d, MinInterval)
 	}
 
-	f.Interval = min(f.Interval, MaxInterval)
+	f.Interval = min(f.Interval, maxInterval)
 
 	return f
 }

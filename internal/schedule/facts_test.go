@@ -163,7 +163,7 @@ func TestFacts(t *testing.T) {
 		"IntervalTooLong": {
 			reason: "The times of the polls of the longest duration would overflow.",
 			ws:     settled(annotatedWith(meta.AnnotationKeyPollInterval, time.Duration(math.MaxInt64).String())),
-			want:   but(func(f *Facts) { f.Interval = MaxInterval }),
+			want:   but(func(f *Facts) { f.Interval = maxInterval }),
 		},
 	}
 

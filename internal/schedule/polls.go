@@ -16,8 +16,8 @@ import (
 // about that long: shorter intervals would be a busy loop.
 const MinInterval = time.Second
 
-// MaxInterval is the longest interval. With more than a century, due would overflow and not end.
-const MaxInterval = 10 * 365 * 24 * time.Hour
+// maxInterval is the longest interval. With more than a century, due would overflow and not end.
+const maxInterval = 10 * 365 * 24 * time.Hour
 
 // untilNext returns how long it is until the next poll of a Workspace.
 func (p Policy) untilNext(f Facts, r Record, now time.Time) time.Duration {

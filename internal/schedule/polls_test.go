@@ -45,7 +45,7 @@ func TestDue(t *testing.T) {
 		},
 		"Rarest": {
 			reason:   "The times of the longest interval do not overflow.",
-			interval: MaxInterval,
+			interval: maxInterval,
 		},
 	}
 

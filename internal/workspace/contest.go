@@ -73,7 +73,7 @@ func NewContest(ws Workspace, lineage string, now time.Time) *Contest {
 }
 
 func contestantOf(ws Workspace, lineage, name string) contestant {
-	t := OwnershipOf(ws, lineage, name)
+	t := ownershipOf(ws, lineage, name)
 
 	// It has created its infrastructure and does not know the lineage of its state yet, since there was
 	// none when it began. The state belongs to it rather than to a Workspace that began earlier and has

@@ -63,9 +63,9 @@ const (
 	OwnershipRecorded
 )
 
-// OwnershipOf says how strongly a Workspace owns the state with the supplied lineage in the
+// ownershipOf says how strongly a Workspace owns the state with the supplied lineage in the
 // Terraform workspace of the supplied name.
-func OwnershipOf(ws Workspace, lineage, name string) StateOwnership {
+func ownershipOf(ws Workspace, lineage, name string) StateOwnership {
 	own, seen, known := ws.GetOwnership(), ws.GetObservation().State, Remembered(ws).Lineage
 
 	switch {
@@ -91,7 +91,7 @@ func OwnershipOf(ws Workspace, lineage, name string) StateOwnership {
 // yet.
 func MayWorkOn(ws Workspace, lineage, name string) bool {
 	if lineage != "" {
-		return OwnershipOf(ws, lineage, name) >= OwnershipBegun
+		return ownershipOf(ws, lineage, name) >= OwnershipBegun
 	}
 
 	return HasBegun(ws) && ws.GetOwnership().Lineage == "" && TerraformWorkspace(ws) == name
@@ -104,7 +104,7 @@ func wasReconciled(ws Workspace) bool {
 // OwnershipOfFound says how strongly a Workspace owns the state with the supplied lineage that it
 // finds. One that an older version of the provider has reconciled owns what it finds.
 func OwnershipOfFound(ws Workspace, lineage string) StateOwnership {
-	t := OwnershipOf(ws, lineage, TerraformWorkspace(ws))
+	t := ownershipOf(ws, lineage, TerraformWorkspace(ws))
 	if t == OwnershipPossible {
 		return OwnershipRemembered
 	}

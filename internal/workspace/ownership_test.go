@@ -112,8 +112,8 @@ func TestTitleTo(t *testing.T) {
 			t.Parallel()
 
 			ws := newWorkspace("a", tc.opts...)
-			if diff := cmp.Diff([]StateOwnership{tc.want, tc.own}, []StateOwnership{OwnershipOf(ws, "l", "name"), OwnershipOfFound(ws, "l")}); diff != "" {
-				t.Errorf("\n%s\nTitleTo(...) and OwnershipOfFound(...): -want, +got:\n%s", tc.reason, diff)
+			if diff := cmp.Diff([]StateOwnership{tc.want, tc.own}, []StateOwnership{ownershipOf(ws, "l", "name"), OwnershipOfFound(ws, "l")}); diff != "" {
+				t.Errorf("\n%s\nownershipOf(...) and OwnershipOfFound(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

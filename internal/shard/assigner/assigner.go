@@ -7,7 +7,7 @@
 //
 // An Assigner works in the one instance that holds the Lease of the assigner. It writes labels and
 // nothing else. Claims make a move safe. An instance serves the Workspaces with its label,
-// regardless of the author of the label. A placement chooses the shard of a Workspace, and a [Roster]
+// regardless of the author of the label. A placement chooses the shard of a Workspace, and a roster
 // knows the running shards. Neither does I/O.
 //
 // The Assigner watches the metadata of Workspaces without a label only. When the members change, it
@@ -46,7 +46,7 @@ const (
 	retryPeriod   = 2 * time.Second
 )
 
-// interval between two updates of the Roster. The sessions of the shards are in memory.
+// interval between two updates of the roster. The sessions of the shards are in memory.
 const interval = time.Second
 
 // retryInterval is how soon a watch of Workspaces that has failed is started again, and how soon a
@@ -180,7 +180,7 @@ func (a *Assigner) work(ctx context.Context) {
 
 // follow updates the members until ctx is done.
 func (a *Assigner) follow(ctx context.Context, m *membership) {
-	roster := NewRoster(a.Grace)
+	roster := newRoster(a.Grace)
 
 	task := periodic.Task{
 		Interval: interval,

@@ -32,22 +32,22 @@ func (m Members) Equal(o Members) bool {
 	return slices.Equal(m.Here, o.Here) && slices.Equal(m.Away, o.Away)
 }
 
-// A Roster follows the shards. A shard without an instance stays a member for a grace period, so
+// A roster follows the shards. A shard without an instance stays a member for a grace period, so
 // that a restart moves nothing.
-type Roster struct {
+type roster struct {
 	grace time.Duration
 
 	// last is when each shard was last known to have an instance, or was first seen.
 	last map[string]time.Time
 }
 
-// NewRoster returns a Roster with a grace period.
-func NewRoster(grace time.Duration) *Roster {
-	return &Roster{grace: grace, last: map[string]time.Time{}}
+// newRoster returns a roster with a grace period.
+func newRoster(grace time.Duration) *roster {
+	return &roster{grace: grace, last: map[string]time.Time{}}
 }
 
 // Update returns the members. shards are those that have the Lease of a session.
-func (r *Roster) Update(shards map[string]session.Presence, now time.Time) (m Members) {
+func (r *roster) Update(shards map[string]session.Presence, now time.Time) (m Members) {
 	for name, p := range shards {
 		if _, known := r.last[name]; p.Alive || !known {
 			r.last[name] = now

@@ -46,7 +46,7 @@ func TestRoster(t *testing.T) {
 		{reason: "The first one that is seen is without an instance.", shards: map[string]session.Presence{"c": away}, members: Members{Away: []string{"c"}}},
 	}
 
-	r, now := NewRoster(grace), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	r, now := newRoster(grace), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 	// These are no subtests: each step depends on the one before.
 	for _, s := range steps {
