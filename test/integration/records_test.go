@@ -6,6 +6,7 @@ package integration
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,24 @@ func TestUsage(t *testing.T) {
 		if !metav1.IsControlledBy(usage, ws) {
 			t.Errorf("want the Workspace to control the usage, got owners %v", usage.GetOwnerReferences())
 		}
+	})
+}
+
+// TestUnusableConfig ensures that a ProviderConfig that no Workspace can use is deleted.
+func TestUnusableConfig(t *testing.T) {
+	t.Parallel()
+
+	c, ns, _, _ := useTerraform(t)
+
+	eachConfig(t, func(t *testing.T, _ scope, newConfig func(string, configSpec) client.Object) {
+		t.Parallel()
+
+		cfg := newConfig(ns, withBackend(ns, "usage"))
+		cfg.SetName(unique(strings.Repeat("long-", 13) + "name"))
+		c.create(t, cfg)
+		expectUsers(t, c, cfg, 0)
+		c.remove(t, cfg)
+		expectGone(t, c, cfg)
 	})
 }
 

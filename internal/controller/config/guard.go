@@ -12,6 +12,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -178,6 +179,11 @@ func (g *guard) checkUnused(ctx context.Context, pc resource.ProviderConfig) err
 
 // users returns the names of the Workspaces of which the API server has a usage of pc.
 func (g *guard) users(ctx context.Context, pc resource.ProviderConfig) ([]string, error) {
+	// A usage has the name as a label, so that such a ProviderConfig has none. The API server would refuse the selector.
+	if len(pc.GetName()) > validation.LabelValueMaxLength {
+		return nil, nil
+	}
+
 	l := &metav1.PartialObjectMetadataList{}
 	l.SetGroupVersionKind(g.kind.UsageList)
 
