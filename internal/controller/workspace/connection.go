@@ -7,6 +7,7 @@ package workspace
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -61,11 +62,25 @@ func (ps *pass) toPublish(ctx context.Context, ws workspace.Workspace, details m
 		}
 	}
 
+	isOutput := func(key string) bool {
+		_, ok := details[key]
+
+		return ok
+	}
+
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(secret.Data)), func(k string) bool { return !isOutput(k) }) {
+		return details, nil
+	}
+
+	// The cache does not have the managed fields.
+	if err := ps.live.Get(ctx, client.ObjectKeyFromObject(secret), secret); client.IgnoreNotFound(err) != nil {
+		return nil, errors.Wrap(err, "cannot get connection Secret")
+	}
+
 	// Details are published with a merge patch: it keeps keys that it does not name, and removes keys
-	// that are null. A key that something else has added is not that of an output.
+	// that are null. A key that something else has added was never an output.
 	for _, k := range publishedKeys(secret) {
-		_, exists := secret.Data[k]
-		if _, ok := details[k]; exists && !ok {
+		if _, exists := secret.Data[k]; exists && !isOutput(k) {
 			details[k] = nil
 		}
 	}

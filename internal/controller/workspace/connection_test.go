@@ -48,7 +48,7 @@ func TestToPublish(t *testing.T) {
 	written := func(manager string, keys ...string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{
 			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:data": {"f:` + strings.Join(keys, `": {}, "f:`) + `": {}}}`)},
+			FieldsV1: metav1.NewFieldsV1(`{"f:data": {"f:` + strings.Join(keys, `": {}, "f:`) + `": {}}}`),
 		}
 	}
 
