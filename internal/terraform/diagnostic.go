@@ -492,7 +492,7 @@ func shown(text string) string {
 
 		begin, _, _ := strings.Cut(line, "\r")
 		if of := strings.LastIndex(begin, outputOf); of >= 0 && begin != line {
-			lines[i] = line[:of+len(outputOf)] + lines[i]
+			lines[i] = line[:of+len(outputOf)] + " " + lines[i]
 		}
 	}
 
