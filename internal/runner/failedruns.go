@@ -10,11 +10,18 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/statelock"
 )
 
+const (
+	// runsRecord is the record of the failed runs. It is small, and does not always wait for the disk.
+	runsRecord = "runs.json"
+
+	maxRunsRecord = 64 << 10
+)
+
 // FailedRuns returns the runs that WriteFailedRuns has recorded, of earlier processes too. A module can
 // write to the record. If it cannot be read, there are none.
 func (r *Runner) FailedRuns() []statelock.Run {
 	var runs []statelock.Run
-	if r.Dir.NotedRuns(&runs) != nil {
+	if _, err := r.Dir.ReadRecord(runsRecord, &runs, maxRunsRecord); err != nil {
 		return nil
 	}
 
@@ -30,8 +37,8 @@ func (r *Runner) WriteFailedRuns(ctx context.Context, runs []statelock.Run, dura
 	}
 
 	if len(runs) == 0 {
-		return r.Dir.ForgetRuns()
+		return r.Dir.RemoveRecord(runsRecord)
 	}
 
-	return r.Dir.NoteRuns(runs, durable)
+	return r.Dir.WriteRecord(runsRecord, runs, maxRunsRecord, durable)
 }

@@ -6,9 +6,7 @@ package workdir
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"path/filepath"
 
@@ -68,17 +66,8 @@ type initialized struct {
 func (d *Dir) readManifest() (*manifest, error) {
 	m := &manifest{}
 
-	data, err := regular.ReadIn(d.records, manifestName, maxManifest)
-	if errors.Is(err, fs.ErrNotExist) {
-		return m, nil
-	}
-
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the record of the working directory: %w", err)
-	}
-
-	if err := json.Unmarshal(data, m); err != nil {
-		return nil, fmt.Errorf("cannot parse the record of the working directory, %q: %w", manifestName, err)
+	if _, err := d.ReadRecord(manifestName, m, maxManifest); err != nil {
+		return nil, err
 	}
 
 	if err := m.check(); err != nil {
@@ -117,21 +106,7 @@ func (m *manifest) check() error {
 }
 
 func (d *Dir) writeManifest(m *manifest) error {
-	data, err := json.Marshal(m)
-	if err != nil {
-		return fmt.Errorf("cannot encode the record of the working directory: %w", err)
-	}
-
-	// Otherwise no later run could read it, not even with a smaller module.
-	if len(data) > maxManifest {
-		return fmt.Errorf("cannot write the record of the working directory: it would have more than %s: use a module with fewer files", regular.Size(maxManifest))
-	}
-
-	if err := replaceFile(d.records, manifestName, data, true); err != nil {
-		return fmt.Errorf("cannot write the record of the working directory: %w", err)
-	}
-
-	return nil
+	return d.WriteRecord(manifestName, m, maxManifest, true)
 }
 
 // WriteRun records a run, in place of the earlier one. If the machine fails, one of the two complete
