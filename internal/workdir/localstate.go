@@ -6,6 +6,7 @@ package workdir
 
 import (
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -15,19 +16,30 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
 )
 
-// noteState adds the path of the state to the manifest if init in the entrypoint has configured a backend "local" with one. It
-// stays there: the next init may remove its record and fail.
-func (d *Dir) noteState(m *manifest, entrypoint string) {
+// statePath returns the absolute path of the state of a backend "local", according to the record of init in dir, a directory in root,
+// which is at base. It returns "" if there is no such backend, or no path in it.
+func statePath(root *os.Root, base, dir string) string {
 	// A directory without a readable record has no backend.
-	b, err := ReadBackend(d.dir, entrypoint)
+	b, err := ReadBackend(root, dir)
 
 	name, _ := b.Config["path"].(string)
 	if err != nil || b.Type != "local" || name == "" {
-		return
+		return ""
 	}
 
 	if !filepath.IsAbs(name) {
-		name = filepath.Join(d.Path(), entrypoint, name)
+		name = filepath.Join(base, dir, name)
+	}
+
+	return name
+}
+
+// noteState adds the path of the state to the manifest if init in the entrypoint has configured a backend "local" with one. It
+// stays there: the next init may remove its record and fail.
+func (d *Dir) noteState(m *manifest, entrypoint string) {
+	name := statePath(d.dir, d.Path(), entrypoint)
+	if name == "" {
+		return
 	}
 
 	rel, err := filepath.Rel(d.Path(), name)

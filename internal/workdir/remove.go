@@ -186,16 +186,9 @@ func (r *Root) keepLocalState(uid, dir string) error {
 // localState returns the path, below the root, of the state of a backend "local", according to the record
 // of init in dir. It returns false if there is none in the directory of the Workspace with this UID.
 func (r *Root) localState(uid, dir string) (string, bool) {
-	// A directory without a readable record has no backend.
-	b, err := ReadBackend(r.dir, dir)
-
-	file, _ := b.Config["path"].(string)
-	if err != nil || b.Type != "local" || file == "" {
+	file := statePath(r.dir, r.Path(), dir)
+	if file == "" {
 		return "", false
-	}
-
-	if !path.IsAbs(file) {
-		file = path.Join(r.Path(), dir, file)
 	}
 
 	name, err := regular.Rel(r.Path(), file)
