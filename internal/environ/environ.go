@@ -98,6 +98,12 @@ func Flags(args []string, names ...string) []string {
 	return flags
 }
 
+// Option splits an option, which begins with any number of "-", into its name and its value, and says whether it has one. A word that
+// is no option is split in the same way.
+func Option(word string) (name, value string, hasValue bool) {
+	return strings.Cut(strings.TrimLeft(word, "-"), "=")
+}
+
 // Quote returns the value of a variable whose name begins with TF_CLI_ARGS that consists of these words.
 func Quote(words []string) string {
 	quoted := make([]string, len(words))

@@ -194,3 +194,19 @@ func TestFlags(t *testing.T) {
 		t.Errorf("Flags(...): -want, +got:\n%s", diff)
 	}
 }
+
+func TestOption(t *testing.T) {
+	t.Parallel()
+
+	for word, want := range map[string][3]any{
+		"-var=a=1":    {"var", "a=1", true},
+		"--lock=":     {"lock", "", true},
+		"-force-copy": {"force-copy", "", false},
+		"a=1":         {"a", "1", true},
+	} {
+		name, value, hasValue := Option(word)
+		if got := [3]any{name, value, hasValue}; got != want {
+			t.Errorf("Option(%q): want %v, got %v", word, want, got)
+		}
+	}
+}

@@ -133,7 +133,7 @@ func namesOfVariables(args []string) []string {
 
 	flags := environ.Flags(args, "-var", "-var-file")
 	for i, flag := range flags {
-		name, value, ok := strings.Cut(strings.TrimLeft(flag, "-"), "=")
+		name, value, ok := environ.Option(flag)
 
 		switch {
 		case !strings.HasPrefix(flag, "-"):

@@ -73,7 +73,7 @@ func hasLocks(b workdir.Backend) bool {
 }
 
 func isLockOption(word string) bool {
-	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	name, _, _ := environ.Option(word)
 
 	return name == "lock"
 }

@@ -52,12 +52,7 @@ func (in *Inputs) checkArgs(env []string, deletion bool) error {
 				return errors.Errorf("cannot use the argument %.100q in %s: it contains a NUL byte", word, s.name)
 			}
 
-			name, remedy := refusedArg(word, s.plans)
-			if remedy == "" && s.runs {
-				name, remedy = idleArg(word)
-			}
-
-			if remedy != "" {
+			if name, remedy := refusedArg(word, s.plans, s.runs); remedy != "" {
 				return errors.Errorf(`cannot use the argument "-%s" in %s: %s`, name, s.name, remedy)
 			}
 		}
@@ -66,68 +61,61 @@ func (in *Inputs) checkArgs(env []string, deletion bool) error {
 	return nil
 }
 
-const readsJSON = "remove it: the provider reads what the CLI prints as JSON. The log of the provider has the text of each run"
+const (
+	// The CLI uses path for the Terraform workspace "default" only.
+	usePath = `configure workspace_dir in a backend "local" instead, or path if the external name is "default"`
 
-// idleArg returns the name of an argument with which a command would succeed without doing anything, or without saying what, and
-// what to do instead.
-func idleArg(word string) (name, remedy string) {
-	if !strings.HasPrefix(word, "-") {
-		return "", ""
-	}
+	copyByHand  = "it would write a state without a check whose it is. Copy the state by hand, with its lineage (state pull, state push), and use -reconfigure instead until the Workspace is Synced"
+	doesNothing = "remove it: nothing would be done"
+	readsJSON   = "remove it: the provider reads what the CLI prints as JSON. The log of the provider has the text of each run"
+)
 
-	name, value, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+// refusedArgs has what to do instead of the arguments with which a command would write or remove a state without a check whose it is.
+// The provider checks only the owner of the state in the backend, after init.
+// A command that plans must not make changes without end, either: an apply makes its own plan with such an argument.
+// And a command that runs must not succeed without doing anything, or without saying what.
+var refusedArgs = map[string]struct { //nolint:gochecknoglobals // It is a constant.
+	remedy string
+	plans  bool // It is refused only if a plan or an apply has it.
+	runs   bool // It is refused only if a command that runs has it.
+	off    bool // It is refused only if its value is false.
+}{
+	"state":         {remedy: usePath},
+	"state-out":     {remedy: usePath},
+	"backup":        {remedy: usePath},
+	"migrate-state": {remedy: copyByHand},
+	"force-copy":    {remedy: copyByHand},
+	// Of "workspace delete" and "state push".
+	"force":     {remedy: "remove it: it deletes or replaces a state that has resources"},
+	"json-into": {remedy: readsJSON},
 
-	switch name {
-	case "help", "h", "version", "v":
-		return name, "remove it: nothing would be done"
-	case "json":
-		if on, err := strconv.ParseBool(value); err == nil && !on {
-			return name, readsJSON
-		}
-	case "detailed-exitcode":
-		// The exit code is what tells that there are changes.
-		if on, err := strconv.ParseBool(value); err == nil && !on {
-			return name, "remove it: no change would ever be applied"
-		}
-	}
+	"generate-config-out": {plans: true, remedy: "the generated file is lost with the directory, and then what was imported would be destroyed. Write the resource block into the module"},
+	"replace":             {plans: true, remedy: "each poll, or each later change, would replace the resource again. To replace it once, change a value in its lifecycle.replace_triggered_by"},
+	"invoke":              {plans: true, remedy: "each poll would invoke the action again. Use action_trigger in the lifecycle of a resource"},
 
-	return "", ""
+	"help":    {runs: true, remedy: doesNothing},
+	"h":       {runs: true, remedy: doesNothing},
+	"version": {runs: true, remedy: doesNothing},
+	"v":       {runs: true, remedy: doesNothing},
+	"json":    {runs: true, off: true, remedy: readsJSON},
+	// The exit code is what tells that there are changes.
+	"detailed-exitcode": {runs: true, off: true, remedy: "remove it: no change would ever be applied"},
 }
 
-// refusedArg returns the name of an argument, and what to do instead if a command with it would write or remove a
-// state without a check whose it is. The provider checks only the owner of the state in the backend, after init.
-// A command that plans must not make changes without end, either: an apply makes its own plan with such an argument.
-func refusedArg(word string, plans bool) (name, remedy string) {
+// refusedArg returns the name of an argument, and what to do instead if it is refused in such a command.
+func refusedArg(word string, plans, runs bool) (name, remedy string) {
 	// No backup is harmless.
 	if !strings.HasPrefix(word, "-") || word == "-backup=-" {
 		return "", ""
 	}
 
-	name, _, _ = strings.Cut(strings.TrimLeft(word, "-"), "=")
+	name, value, _ := environ.Option(word)
+	on, err := strconv.ParseBool(value)
 
-	switch name {
-	case "state", "state-out", "backup":
-		// The CLI uses path for the Terraform workspace "default" only.
-		return name, `configure workspace_dir in a backend "local" instead, or path if the external name is "default"`
-	case "migrate-state", "force-copy":
-		return name, "it would write a state without a check whose it is. Copy the state by hand, with its lineage (state pull, state push), and use -reconfigure instead until the Workspace is Synced"
-	case "force": // Of "workspace delete" and "state push".
-		return name, "remove it: it deletes or replaces a state that has resources"
-	case "json-into":
-		return name, readsJSON
-	case "generate-config-out":
-		if plans {
-			return name, "the generated file is lost with the directory, and then what was imported would be destroyed. Write the resource block into the module"
-		}
-	case "replace":
-		if plans {
-			return name, "each poll, or each later change, would replace the resource again. To replace it once, change a value in its lifecycle.replace_triggered_by"
-		}
-	case "invoke":
-		if plans {
-			return name, "each poll would invoke the action again. Use action_trigger in the lifecycle of a resource"
-		}
+	refused := refusedArgs[name]
+	if refused.plans && !plans || refused.runs && !runs || refused.off && (err != nil || on) {
+		return "", ""
 	}
 
-	return "", ""
+	return name, refused.remedy
 }
