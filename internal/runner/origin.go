@@ -63,11 +63,7 @@ func (in *Inputs) unwritten(err error, message string) error {
 // precedence over the environment.
 func (in *Inputs) originOfVariable(name string) string {
 	p := in.parameters
-	sets := func(words []string) bool {
-		return slices.ContainsFunc(environ.Flags(words, "-var"), func(word string) bool {
-			return strings.HasPrefix(strings.TrimPrefix(strings.TrimLeft(word, "-"), "var="), name+"=")
-		})
-	}
+	sets := func(words []string) bool { return slices.Contains(namesOfVariables(words), "var="+name) }
 
 	if sets(p.PlanArgs) {
 		return "spec.forProvider.planArgs -var " + name
