@@ -84,6 +84,10 @@ var subdirectory = regexp.MustCompile(`[^:/]//([^?*\[]+)(?:\?|$)`)
 // else or cannot be used, or that misses a file or a directory above the module, such as "../common", if only a directory of
 // what was downloaded is the module.
 func (r *Runner) explainModule(err error) error {
+	if err == nil {
+		return nil
+	}
+
 	p := r.Inputs.parameters
 
 	if remedy := r.endsWithLine(err); remedy != "" {
@@ -94,7 +98,7 @@ func (r *Runner) explainModule(err error) error {
 		return errors.Errorf("%w (%s)", err, remedy)
 	}
 
-	if mistaken := module.Mistaken(p); err != nil && mistaken != "" {
+	if mistaken := module.Mistaken(p); mistaken != "" {
 		return errors.Errorf("%w (%s)", err, mistaken)
 	}
 
