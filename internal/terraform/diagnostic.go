@@ -357,9 +357,9 @@ func (j jsonDiagnostic) diagnostic() Diagnostic {
 	}
 
 	// The CLIs do not say which object it is that has no such attribute. The values of a call, for example, are not that object.
-	before := j.Snippet.Code[:min(max(j.Snippet.Start, 0), len(j.Snippet.Code))]
+	leading := j.Snippet.Code[:min(max(j.Snippet.Start, 0), len(j.Snippet.Code))]
 	for _, v := range j.Snippet.Values {
-		if v.Traversal != "" && strings.HasSuffix(before, v.Traversal) {
+		if v.Traversal != "" && strings.HasSuffix(leading, v.Traversal) {
 			d.Detail = strings.Replace(d.Detail, "This object does not have an attribute", v.Traversal+" does not have an attribute", 1)
 		}
 	}
@@ -477,9 +477,9 @@ func paragraph(lines []string) (first, rest []string) {
 // escapes matches the sequences for a terminal that programs use: of colors and the cursor, titles, character sets and keypads.
 var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)|[ -/]+[0-~]|[78=>cDEHMNO])")
 
-// shown returns text as a terminal shows it at the end: a return goes back to the begin of the line, as in the steps of a progress.
+// onTerminal returns text as a terminal shows it at the end: a return goes back to the begin of the line, as in the steps of a progress.
 // The first line of a provisioner begins with its command.
-func shown(text string) string {
+func onTerminal(text string) string {
 	text = escapes.ReplaceAllString(text, "")
 	if !strings.Contains(text, "\r") {
 		return text
@@ -501,7 +501,7 @@ func shown(text string) string {
 
 // oneLine returns text as one line of valid UTF-8, with single spaces, as a terminal would show it.
 func oneLine(text string) string {
-	text = shown(text)
+	text = onTerminal(text)
 	words := strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 
 	return strings.Join(words, " ")

@@ -21,9 +21,9 @@ const (
 	// a Workspace.
 	deleting = ".deleting-"
 
-	// unsavedDir, below the root, has the only states of Workspaces that no longer exist, by UID. The
+	// keptDir, below the root, has the only states of Workspaces that no longer exist, by UID. The
 	// provider removes nothing there.
-	unsavedDir = ".unsaved-states"
+	keptDir = ".unsaved-states"
 
 	// unsavedName begins the names of states that no run could save.
 	unsavedName = "errored.tfstate"
@@ -143,7 +143,7 @@ func MakeAccessible(root *os.Root, name string) {
 	})
 }
 
-// keepStates moves states that no run could save, and those without a backend, to unsavedDir.
+// keepStates moves states that no run could save, and those without a backend, to keptDir.
 func (r *Root) keepStates(uid string) error {
 	return fs.WalkDir(r.dir.FS(), uid, func(name string, e fs.DirEntry, err error) error {
 		switch {
@@ -235,7 +235,7 @@ func (r *Root) mayRecord(name string) bool {
 }
 
 func (r *Root) keepState(name string) error {
-	kept := path.Join(unsavedDir, name)
+	kept := path.Join(keptDir, name)
 
 	err := r.dir.MkdirAll(path.Dir(kept), 0o700)
 	if err == nil {
@@ -254,4 +254,4 @@ func (r *Root) keepState(name string) error {
 }
 
 // Unsaved returns the UIDs of removed directories whose states were kept.
-func (r *Root) Unsaved() ([]string, error) { return namesWith(r.dir, unsavedDir, "") }
+func (r *Root) Unsaved() ([]string, error) { return namesWith(r.dir, keptDir, "") }
