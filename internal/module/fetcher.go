@@ -91,8 +91,8 @@ type Request struct {
 	// Redact hides secrets in the errors of a fetch.
 	Redact func(text string) string
 
-	// Deleted says that the Workspace is being deleted: if the module cannot be fetched, that of an earlier fetch is used.
-	Deleted bool
+	// FetchFailed, if not nil, is called with the error if the module cannot be fetched, and that of an earlier fetch is used instead.
+	FetchFailed func(err error)
 }
 
 // A source is the current source of a module.
@@ -115,8 +115,12 @@ type source struct {
 // fetch is unchanged.
 func (f *Fetcher) Ensure(ctx context.Context, r Request) (string, error) {
 	address, err := f.fetch(ctx, r)
-	if err != nil && (!r.Deleted || r.Dir.TreeRevision() == "" || ctx.Err() != nil) {
-		return "", err
+	if err != nil {
+		if r.FetchFailed == nil || r.Dir.TreeRevision() == "" || ctx.Err() != nil {
+			return "", err
+		}
+
+		r.FetchFailed(err)
 	}
 
 	if r.Parameters.Source == commonv1beta1.ModuleSourceInline {

@@ -222,6 +222,10 @@ func TestFetch(t *testing.T) {
 				t.Errorf("\n%s\n%v is no UnpreparedError", tc.reason, err)
 			}
 
+			if failed := tc.missing && tc.fetched && tc.deleted; (r.FetchError() != nil) != failed {
+				t.Errorf("\n%s\nFetchError(): %v", tc.reason, r.FetchError())
+			}
+
 			want := ""
 			if tc.source {
 				want = address

@@ -28,7 +28,7 @@ func (r *Runner) fetch(ctx context.Context) error {
 		return nil
 	}
 
-	source, err := r.Fetcher.Ensure(ctx, module.Request{
+	request := module.Request{
 		Parameters: r.Inputs.parameters,
 		Namespace:  r.Namespace,
 		Dir:        r.Dir,
@@ -37,8 +37,12 @@ func (r *Runner) fetch(ctx context.Context) error {
 		Env:            r.Environ,
 		GitCredentials: r.Inputs.gitCredentials(),
 		Redact:         r.Inputs.secrets.Text,
-		Deleted:        r.Deleted,
-	})
+	}
+	if r.Deleted {
+		request.FetchFailed = func(err error) { r.fetchErr = err }
+	}
+
+	source, err := r.Fetcher.Ensure(ctx, request)
 	if err != nil {
 		return err
 	}

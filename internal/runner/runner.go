@@ -80,6 +80,7 @@ type Runner struct {
 
 	// Set by write.
 	source   string               // The address that the module was fetched from.
+	fetchErr error                // Why the module is that of an earlier fetch.
 	done     func()               // Ends the use of the directory and of the state.
 	run      *terraform.Workspace // What the commands run in.
 	varFiles []string             // The names of the files of variables there.
@@ -99,6 +100,9 @@ func (r *Runner) Background() []string { return r.mark.Orphans() }
 
 // Source returns the address that the module was fetched from, if it was.
 func (r *Runner) Source() string { return r.source }
+
+// FetchError returns why the module could not be fetched, if that of an earlier fetch is used instead.
+func (r *Runner) FetchError() error { return r.fetchErr }
 
 // Incomplete returns an error that names the variables without a value, or nil if all have one. A
 // run without the module does not need them.

@@ -473,6 +473,7 @@ func TestWithWayOut(t *testing.T) {
 		ws         workspace.Workspace
 		incomplete error
 		lacks      bool // See Runner.DestroyLacksVariables.
+		fetchErr   error
 		err        error
 		want       string
 	}{
@@ -498,6 +499,10 @@ func TestWithWayOut(t *testing.T) {
 		"NewVariable": {
 			reason: "The module may be that of others.", ws: with(), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "No value for required variable"}}},
 			want: "destroy ended with " + leave + byDeletion,
+		},
+		"EarlierFetch": {
+			reason: "The new module may have the variable.", ws: with(), fetchErr: other, err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "No value for required variable"}}},
+			want: "destroy ended with . This is the module of an earlier fetch, because it cannot be fetched now: no such region" + leave + byDeletion,
 		},
 		"NewVersion": {
 			reason: "So is the version that it requires.", ws: with(), err: &terraform.Error{Op: "init", Diagnostics: []terraform.Diagnostic{{Summary: "Unsupported Terraform Core version"}}},
@@ -536,7 +541,7 @@ func TestWithWayOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			d := &destroyer{module: &fakeRunner{incomplete: tc.incomplete, lacksVariables: tc.lacks}}
+			d := &destroyer{module: &fakeRunner{incomplete: tc.incomplete, lacksVariables: tc.lacks, fetchErr: tc.fetchErr}}
 
 			err := d.withWayOut(tc.ws, tc.err)
 			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {

@@ -37,9 +37,10 @@ type recordReader interface {
 	RunRecord() (*runner.RunRecord, error)
 }
 
-// A moduleCLI knows whether a value of the module is missing, also in a destroy only, and can leave the module out.
+// A moduleCLI knows whether a value of the module is missing, also in a destroy only, or the module is an old one, and can leave it out.
 type moduleCLI interface {
 	Incomplete() error
+	FetchError() error
 	DestroyLacksVariables() bool
 	LeaveOutModule() bool
 }

@@ -71,6 +71,7 @@ type fakeRunner struct {
 	incomplete error
 
 	lacksVariables bool
+	fetchErr       error
 	remakes        bool
 	effects        string
 
@@ -236,6 +237,8 @@ func (r *fakeRunner) UseBackend() {}
 func (r *fakeRunner) Source() string { return "" }
 
 func (r *fakeRunner) Incomplete() error { return r.incomplete }
+
+func (r *fakeRunner) FetchError() error { return r.fetchErr }
 
 func (r *fakeRunner) DestroyLacksVariables() bool { return r.lacksVariables }
 

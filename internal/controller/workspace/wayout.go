@@ -31,6 +31,10 @@ func (d *destroyer) withWayOut(ws workspace.Workspace, err error) error {
 		return errors.Errorf("%w. The namespace of the state is being deleted, or is gone. To delete the Workspace and leave the infrastructure behind, %s", err, howToOrphan(ws))
 	}
 
+	if fetchErr := d.module.FetchError(); fetchErr != nil {
+		err = errors.Errorf("%w%s This is the module of an earlier fetch, because it cannot be fetched now: %s", err, stop(err), fetchErr.Error())
+	}
+
 	reads := terraform.MissesValue(err) || terraform.CannotRefresh(err)
 
 	if (reads || terraform.LacksVariable(err)) && d.module.DestroyLacksVariables() {
