@@ -62,7 +62,7 @@ func each[T client.Object](ctx context.Context, live client.Reader, gvk schema.G
 		err := live.List(ctx, page, append([]client.ListOption{limit, client.Continue(token)}, opts...)...)
 
 		// A kind that is removed between two pages is an error.
-		if token == "" && IsGone(ctx, live, gvk, err) {
+		if token == "" && isGone(ctx, live, gvk, err) {
 			return false, nil
 		}
 
@@ -88,13 +88,13 @@ func each[T client.Object](ctx context.Context, live client.Reader, gvk schema.G
 	}
 }
 
-// IsGone says whether a list of all objects of a kind failed because the kind does not exist.
+// isGone says whether a list of all objects of a kind failed because the kind does not exist.
 //
 // A client gets NoMatch for a kind that it does not know, and NotFound for one that it has used
 // before. That alone proves nothing: both happen while a definition is not served, and its objects
 // exist. The API server removes a CustomResourceDefinition after all objects of it. Without the
 // right to list definitions, a kind is never gone.
-func IsGone(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, err error) bool {
+func isGone(ctx context.Context, live client.Reader, gvk schema.GroupVersionKind, err error) bool {
 	if !meta.IsNoMatchError(err) && !kerrors.IsNotFound(err) {
 		return false
 	}

@@ -178,40 +178,27 @@ func (g *guard) checkUnused(ctx context.Context, pc resource.ProviderConfig) err
 }
 
 // users returns the names of the Workspaces of which the API server has a usage of pc.
-func (g *guard) users(ctx context.Context, pc resource.ProviderConfig) ([]string, error) {
+func (g *guard) users(ctx context.Context, pc resource.ProviderConfig) (users []string, err error) {
 	// A usage has the name as a label, so that such a ProviderConfig has none. The API server would refuse the selector.
 	if len(pc.GetName()) > validation.LabelValueMaxLength {
 		return nil, nil
 	}
-
-	l := &metav1.PartialObjectMetadataList{}
-	l.SetGroupVersionKind(g.kind.UsageList)
 
 	labels := client.MatchingLabels{xpv2.LabelKeyProviderName: pc.GetName()}
 	if !g.kind.Legacy() {
 		labels[xpv2.LabelKeyProviderKind] = g.kind.Config.Kind
 	}
 
-	err := g.live.List(ctx, l, labels, client.InNamespace(pc.GetNamespace()))
-
 	// Usages have no finalizer: their definition may be gone before a ProviderConfig is.
-	if listing.IsGone(ctx, g.live, g.kind.ProviderConfigKinds.Usage, err) {
-		return nil, nil
-	}
-
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot list ProviderConfigUsages")
-	}
-
-	var users []string
-
-	for i := range l.Items {
-		if c := metav1.GetControllerOfNoCopy(&l.Items[i]); c != nil {
-			users = append(users, providerconfig.NameOf(l.Items[i].GetNamespace(), c.Name))
+	_, err = listing.Each(ctx, g.live, g.kind.ProviderConfigKinds.Usage, func(u *metav1.PartialObjectMetadata) error {
+		if c := metav1.GetControllerOfNoCopy(u); c != nil {
+			users = append(users, providerconfig.NameOf(u.GetNamespace(), c.Name))
 		}
-	}
 
-	return users, nil
+		return nil
+	}, labels, client.InNamespace(pc.GetNamespace()))
+
+	return users, errors.Wrap(err, "cannot list ProviderConfigUsages")
 }
 
 // referrers returns the Workspaces that refer to pc and may have something to destroy. In a namespace that is being deleted, usages disappear at any time and cannot be
