@@ -104,7 +104,7 @@ func TestDeleteRightAfterCreation(t *testing.T) {
 	expectDone(t, e, "created")
 
 	c.remove(t, ws)
-	within(t, 20*time.Second, func() error { return isGone(t, c, ws) })
+	expectGone(t, c, ws)
 	expectDone(t, e, "created", "destroyed")
 	expectGone(t, c, stateSecret(ws, ns, "deletion"))
 

@@ -26,8 +26,8 @@ func TestKilledSecrets(t *testing.T) {
 
 	c := shared.sharded.started(t)
 	ns, one, two := c.namespace(t), unique("shard"), unique("shard")
-	a := startInstance(t, c, withShard(one), withShortLease())
-	b := startInstance(t, c, withShard(two), withShortLease())
+	a := startInstance(t, c, withShard(one), withInterruptibleLease())
+	b := startInstance(t, c, withShard(two), withInterruptibleLease())
 
 	create := func(e evidence) workspace.Workspace {
 		spec := withBackend(ns, "killed")
@@ -61,7 +61,7 @@ func TestKilledSecrets(t *testing.T) {
 	expectServedBy(t, b, ws)
 	expectNothingOnDisk(t, b, ws, "sesame")
 
-	again := startInstance(t, c, withShard(one), withRoot(a.root), withShortLease())
+	again := startInstance(t, c, withShard(one), withRoot(a.root), withInterruptibleLease())
 	expectNothingOnDisk(t, again, ws, "sesame")
 
 	c.relabel(t, idle, two)
