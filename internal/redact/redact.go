@@ -46,10 +46,13 @@ type Secrets struct {
 }
 
 // vocabulary are words of most messages. One of them may be a value in a Secret, such as the profile "default":
-// without it, messages would become unreadable, and the gap would reveal it.
+// without it, messages would become unreadable, and the gap would reveal it. The rest is the same in each key file of Google Cloud:
+// addresses of resources contain its domain, and plans with a hidden address cannot be approved.
 var vocabulary = []string{ //nolint:gochecknoglobals // It is a constant.
-	"backend", "configuration", "credentials", "default", "module", "number", "object", "opentofu", "output", "provider",
-	"resource", "string", "terraform", "variable", "version", "workspace",
+	"backend", "configuration", "credentials", "crossplane", "default", "kubectl", "kubernetes", "module", "number", "object", "opentofu",
+	"output", "provider", "resource", "string", "terraform", "upbound", "variable", "version", "workspace",
+
+	"googleapis.com", "https://accounts.google.com/o/oauth2/auth", "https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v1/certs",
 }
 
 // seed is that of all sums.

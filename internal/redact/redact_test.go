@@ -286,7 +286,7 @@ func TestWith(t *testing.T) {
 		t.Errorf("the same ones in another order: want one entry, got %d", n)
 	}
 
-	s := newSecrets("hunter33", "default", "production-1", "default-key", "in production-1").With(former, "production-1")
+	s := newSecrets("hunter33", "default", "crossplane", "production-1", "default-key", "in production-1").With(former, "production-1")
 
 	cases := map[string]struct{ reason, text, want string }{
 		"Current":   {reason: "Those are hidden.", text: "hunter33", want: "(sensitive)"},
@@ -295,6 +295,7 @@ func TestWith(t *testing.T) {
 		"Forgotten": {reason: "Only some are kept.", text: "forgotten-1", want: "forgotten-1"},
 		"Large":     {reason: "Large ones are not kept.", text: "too-large-too-large", want: "too-large-too-large"},
 		"Word":      {reason: "It is in most messages.", text: "default", want: "default"},
+		"Command":   {reason: "It is to be copied.", text: "terraform.crossplane.io/approve-plan", want: "terraform.crossplane.io/approve-plan"},
 		"Name":      {reason: "It is public.", text: "production-1", want: "production-1"},
 	}
 
@@ -306,6 +307,30 @@ func TestWith(t *testing.T) {
 				t.Errorf("%s: want %q, got %q", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestKeyFile ensures that what is the same in each key file of Google Cloud is shown: plans with a hidden address cannot be approved.
+func TestKeyFile(t *testing.T) {
+	t.Parallel()
+
+	const key = `{
+  "type": "service_account",
+  "project_id": "production-1",
+  "private_key_id": "0123456789abcdef0123456789abcdef01234567",
+  "private_key": "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n",
+  "client_email": "robot@production-1.iam.gserviceaccount.com",
+  "auth_uri": "https://accounts.google.com/o/oauth2/auth",
+  "token_uri": "https://oauth2.googleapis.com/token",
+  "auth_provider_x509_cert_url": "https://www.googleapis.com/oauth2/v1/certs",
+  "universe_domain": "googleapis.com"
+}`
+
+	const shown = `delete google_project_service.x["compute.googleapis.com"]; Post "https://oauth2.googleapis.com/token": dial tcp: lookup oauth2.googleapis.com; https://www.googleapis.com/oauth2/v1/certs`
+
+	s := newSecrets(key)
+	if got := s.Line(s.Text(shown + " MIIEvQIBADANBgkqhkiG9w0BAQEFAASC")); got != shown+" (sensitive)" {
+		t.Errorf("want all but the key, got %q", got)
 	}
 }
 
