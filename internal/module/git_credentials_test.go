@@ -79,7 +79,7 @@ func TestGitCredentials(t *testing.T) {
 		"None": {
 			reason: "Git does not prompt for credentials.",
 			repo:   "private",
-			want:   "fatal: cannot sign in to '" + s.url + "': the repository does not exist, or needs a file .git-credentials in spec.credentials of the ProviderConfig",
+			want:   "fatal: cannot sign in to '" + s.url + "': the repository does not exist, or needs an entry for this host, and for the user in the address, in a file .git-credentials in spec.credentials of the ProviderConfig",
 		},
 		"OtherHost": {
 			reason: "The file exists, and the message does not ask for one.",

@@ -10,7 +10,7 @@ package remedy
 import "regexp"
 
 // AddGitFile completes "the repository does not exist, or ...", where git had no credentials.
-const AddGitFile = "needs a file .git-credentials in spec.credentials of the ProviderConfig"
+const AddGitFile = "needs an entry for this host, and for the user in the address, in a file .git-credentials in spec.credentials of the ProviderConfig"
 
 var (
 	// prompt, denied, page and key match what git and ssh say when they cannot ask for credentials, and when the server

@@ -106,6 +106,10 @@ func (r *Runner) explainModule(err error) error {
 		return errors.Errorf("%w (the backend or the source of a module refers to terraform.workspace, which is %q in init: use a variable instead)", err, terraform.DefaultWorkspace)
 	}
 
+	if field := r.foldedField(err); field != "" {
+		return errors.Errorf("%w (%s has lost its line breaks: in YAML, write \"|\" instead of \">\" in front of it)", err, field)
+	}
+
 	if p.Source == commonv1beta1.ModuleSourceInline {
 		return explainInline(err, p.Module, r.CLI)
 	}
@@ -154,6 +158,17 @@ func (r *Runner) hasUnknownType(err error) string {
 		if file := declared.TooLarge(v.Key); file != "" {
 			return fmt.Sprintf("spec.forProvider.vars, key %q: the value was taken for text, because the file %q of the module has more than %s: set it in varmap or varFiles, or split the file",
 				v.Key, file, regular.Size(terraform.MaxFile))
+		}
+	}
+
+	return ""
+}
+
+// foldedField returns the field of the ProviderConfig whose text has lost its line breaks, if that may be the cause of the error, or "".
+func (r *Runner) foldedField(err error) string {
+	for _, name := range []string{configurationFile, backendFile} {
+		if terraform.MissesLineBreak(err, name) && isFolded(string(r.Inputs.config[name].Data)) {
+			return r.Inputs.origins[name].field
 		}
 	}
 

@@ -110,6 +110,11 @@ func refusedArg(word string, plans, runs bool) (name, remedy string) {
 	}
 
 	name, value, _ := environ.Option(word)
+	// No value of an option begins with one. People write them as for a shell.
+	if runs && strings.IndexAny(value, `"'`) == 0 {
+		return name, "remove the quotation marks around its value: there is no shell that removes them"
+	}
+
 	on, err := strconv.ParseBool(value)
 
 	refused := refusedArgs[name]

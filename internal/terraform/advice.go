@@ -75,6 +75,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		regexp.MustCompile(`It is recommended for each 'removed' block configured to have also the 'lifecycle' block defined\. By not specifying if the resource should be destroyed or not, could lead to unwanted behavior`),
 		"The resource is not destroyed, it only leaves the state. If that is intended, add lifecycle { destroy = false }, otherwise true",
 	},
+	{regexp.MustCompile(`like -var="key=value"`), "like -var=key=value"},
 	{regexp.MustCompile(`was assigned on the command line`), "was assigned by an option -var in spec.forProvider.planArgs, applyArgs or destroyArgs"},
 	{regexp.MustCompile(` For most commands, you can disable locking with the "-lock=false" flag, but this is not recommended\.`), ""},
 	{regexp.MustCompile(`(?:please call the "force-unlock" command to unlock the state manually(?:\. This is a very dangerous operation .* no one else is holding a lock)?|You may have to force-unlock this state in order to use it again)`), "remove the lock where the state is stored, if the provider does not do so"},

@@ -220,11 +220,11 @@ func TestAdvice(t *testing.T) {
 		},
 		"CredentialsOfGit": {
 			cli:  "/usr/bin/git exited with 128: Cloning into '.terraform/modules/net'...\nfatal: could not read Username for 'https://example.org': No such device or address",
-			here: "/usr/bin/git exited with 128: Cloning into '.terraform/modules/net'... fatal: cannot sign in to 'https://example.org': the repository does not exist, or needs a file .git-credentials in spec.credentials of the ProviderConfig",
+			here: "/usr/bin/git exited with 128: Cloning into '.terraform/modules/net'... fatal: cannot sign in to 'https://example.org': the repository does not exist, or needs an entry for this host, and for the user in the address, in a file .git-credentials in spec.credentials of the ProviderConfig",
 		},
 		"CredentialsOfGitWithoutPrompt": {
 			cli:  "fatal: could not read Password for 'https://me@example.org': terminal prompts disabled",
-			here: "fatal: cannot sign in to 'https://me@example.org': the repository does not exist, or needs a file .git-credentials in spec.credentials of the ProviderConfig",
+			here: "fatal: cannot sign in to 'https://me@example.org': the repository does not exist, or needs an entry for this host, and for the user in the address, in a file .git-credentials in spec.credentials of the ProviderConfig",
 		},
 		"Migration": {
 			cli:  "Can't ask approval for state migration when interactive input is disabled.",

@@ -266,9 +266,11 @@ func MayNeedVariables(err error) bool {
 	})
 }
 
-// LacksBackendFields reports whether err is that of an init whose backend has no value for a field.
+// LacksBackendFields reports whether err is that of an init whose only backend has no value for a field.
 func LacksBackendFields(err error) bool {
-	return anyError(err, func(e *Error, d Diagnostic) bool { return e.Op == opInit && d.says(": required field is not set") })
+	lacks := func(e *Error, d Diagnostic) bool { return e.Op == opInit && d.says(": required field is not set") }
+
+	return anyError(err, lacks) && !anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Duplicate backend configuration") })
 }
 
 // IsBackendChange reports whether err is the refusal to initialize a directory that has another backend, or none

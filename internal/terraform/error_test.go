@@ -273,3 +273,17 @@ func TestPredicates(t *testing.T) {
 		}
 	}
 }
+
+func TestLacksBackendFields(t *testing.T) {
+	t.Parallel()
+
+	lacks := Diagnostic{Summary: `"key": required field is not set`}
+
+	if !LacksBackendFields(&Error{Op: opInit, Diagnostics: []Diagnostic{lacks}}) {
+		t.Error("a backend lacks a field: want true")
+	}
+
+	if LacksBackendFields(&Error{Op: opInit, Diagnostics: []Diagnostic{{Summary: "Duplicate backend configuration"}, lacks}}) {
+		t.Error("one of two backends lacks a field: want false")
+	}
+}

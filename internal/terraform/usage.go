@@ -24,6 +24,7 @@ const (
 var (
 	badFlagText = regexp.MustCompile(`(?m)^Error parsing command-line (?:flags|options): (.*)$`)
 	configFile  = regexp.MustCompile(`\.(?:tf|tofu)(?:\.json)?"`)
+	badValue    = regexp.MustCompile(`^(?:Invalid (?:target|exclude) "|Incompatible (?:plan mode|refresh) options$)`)
 	usageText   = regexp.MustCompile(`(?m)^(?:Usage: ` + eitherCLI + `|` + tooManyWords + `)`)
 )
 
@@ -38,6 +39,10 @@ func refusedArguments(op string, env []string, ds []Diagnostic, stderr string) (
 
 	if i := slices.IndexFunc(ds, func(d Diagnostic) bool { return d.Summary == badFlag || d.Summary == badVar }); i >= 0 {
 		return refused(ds[i].Detail)
+	}
+
+	if i := slices.IndexFunc(ds, func(d Diagnostic) bool { return d.rank() == rankNothing && badValue.MatchString(d.Summary) }); i >= 0 {
+		return refused(ds[i].text())
 	}
 
 	if i := slices.IndexFunc(ds, func(d Diagnostic) bool {

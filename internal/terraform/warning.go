@@ -52,12 +52,25 @@ func (w Warnings) Texts() []string {
 	return texts
 }
 
-// WithPlan returns the warnings of an apply together with those of its plan, except those about checks: the
-// apply has evaluated all checks again.
+// WithPlan returns the warnings of an apply together with those of its plan, except those about checks and what they
+// read: the apply has evaluated all checks again.
 func (w Warnings) WithPlan(p Warnings) Warnings {
 	all := firsts[Diagnostic]{order: checksFirst, max: maxWarnings}
 
-	for _, d := range slices.Concat(w.First, slices.DeleteFunc(slices.Clone(p.First), Diagnostic.isCheck)) {
+	var read []string
+
+	for _, d := range p.First {
+		if strings.HasPrefix(d.Context, `check "`) && d.Address != "" {
+			read = append(read, d.Address)
+		}
+	}
+
+	again := func(d Diagnostic) bool {
+		// OpenTofu has a second warning, which has the address in its summary only.
+		return d.isCheck() || slices.ContainsFunc(read, func(address string) bool { return d.Address == address || strings.HasPrefix(d.Summary, address+":") })
+	}
+
+	for _, d := range slices.Concat(w.First, slices.DeleteFunc(slices.Clone(p.First), again)) {
 		all.add(d)
 	}
 

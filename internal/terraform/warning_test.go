@@ -133,3 +133,20 @@ func TestBadCLIConfig(t *testing.T) {
 		}
 	})
 }
+
+// TestWithPlan ensures that what a check has said or read before the apply is not a warning after it.
+func TestWithPlan(t *testing.T) {
+	t.Parallel()
+
+	kept := Diagnostic{Summary: "Deprecated", Address: "data.a.site2", Context: `data "a" "site2"`}
+	plan := Warnings{First: []Diagnostic{
+		{Summary: "Check block assertion failed", Context: `check "health"`},
+		{Summary: "Unable to read", Address: "data.a.site", Context: `check "health"`},
+		{Summary: "data.a.site: Unable to read"},
+		kept,
+	}}
+
+	if diff := cmp.Diff([]Diagnostic{kept}, (Warnings{}).WithPlan(plan).First); diff != "" {
+		t.Errorf("WithPlan(...): -want, +got:\n%s", diff)
+	}
+}

@@ -43,6 +43,18 @@ func TestMisuse(t *testing.T) {
 			reason: "Two words are in one entry.", module: resource, planArgs: []string{"-target terraform_data.a"},
 			synced: "spec.forProvider.planArgs: Refused argument: flag provided but not defined: -target terraform_data.a",
 		},
+		"QuotedArgument": {
+			reason: "It is written as for a shell.", module: resource, planArgs: []string{`-target="terraform_data.a"`},
+			synced: `cannot use the argument "-target" in spec.forProvider.planArgs: remove the quotation marks around its value`,
+		},
+		"ArgumentValue": {
+			reason: "The value is no address.", module: resource, planArgs: []string{"-target=terraform_data.a[b]"},
+			synced: `spec.forProvider.planArgs: Refused argument: Invalid target "terraform_data.a[b]": `,
+		},
+		"ArgumentsExclude": {
+			reason: "One of the arguments makes the other one useless.", module: resource, planArgs: []string{"-refresh-only", "-refresh=false"},
+			synced: "spec.forProvider.planArgs: Refused argument: Incompatible refresh options: ",
+		},
 		"BackendFile": {
 			reason: "Nothing configures a backend.", module: resource, config: configSpec{BackendFile: new("secret_suffix = \"a\"\n")},
 			warning: "spec.backendFile of the ProviderConfig: No backend: ",
@@ -110,6 +122,15 @@ func TestMisuse(t *testing.T) {
 		"FoldedIndented": {
 			reason: "YAML keeps the breaks of lines that have more indentation.", module: "variable \"a\" {\n  default = \"b\"\n} output \"o\" {\n  value = 1\n}\n",
 			synced: `(the module has lost its line breaks: in YAML, write "module: |" for text with line breaks)`,
+		},
+		"FoldedConfiguration": {
+			reason: "So is the text of a ProviderConfig.", module: resource, config: configSpec{Configuration: new("locals {\n  b = 1\n} locals {\n  c = 1\n}\n")},
+			synced: `(spec.configuration of the ProviderConfig has lost its line breaks: in YAML, write "|" instead of ">" in front of it)`,
+		},
+		"FoldedBackendFile": {
+			reason: "So is that of the backend.", module: resource,
+			config: configSpec{Configuration: new("terraform {\n  backend \"http\" {}\n}\n"), BackendFile: new("address = \"http://localhost:1\" skip_cert_verification = true\n")},
+			synced: `(spec.backendFile of the ProviderConfig has lost its line breaks: in YAML, write "|" instead of ">" in front of it)`,
 		},
 		"NestedEncryption": {
 			reason: "A resource may have such a block, another one in another version.", module: "resource \"terraform_data\" \"x\" {\n  encryption {}\n}\n",
