@@ -46,7 +46,11 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`(?:[,:;] (?:please )?run| To make the initial dependency selections that will initialize the dependency lock file, run:) "?` + eitherCLI + ` init(?: to ensure all providers are correctly installed|")?`), ""},
 	{
 		regexp.MustCompile(`If you wish to attempt automatic migration of the state, use "` + eitherCLI + ` init -migrate-state"\. If you wish to store the current configuration with no changes to the state, use "` + eitherCLI + ` init -reconfigure"`),
-		`Restore the old backend, in the ProviderConfig, the module or spec.forProvider.initArgs. Or copy the state to the new one (if only credentials or spec.forProvider.cli have changed, there is nothing to copy), and add "-reconfigure" to spec.forProvider.initArgs until the Workspace is Synced`,
+		`Restore the old backend, in the ProviderConfig, the module or spec.forProvider.initArgs. Or copy the state to the new one (if only credentials, or the CLI or its version, have changed, there is nothing to copy), and add "-reconfigure" to spec.forProvider.initArgs until the Workspace is Synced`,
+	},
+	{
+		regexp.MustCompile(`You must complete the (?:Terraform|OpenTofu) 0\.13 upgrade process before upgrading to later versions|The legacy provider namespace "-" can be used only with hostname [\w.-]+\w`),
+		`The state has an address of Terraform 0.12. Where the module and this backend are, run an init of Terraform, although it fails, and then "terraform state replace-provider -- -/NAME NAMESPACE/NAME"`,
 	},
 	{ // Init has run before, so that init itself is not the remedy.
 		regexp.MustCompile(`(Reason: .*?) The "backend" is the interface that \S+ uses to store state,.*$`),

@@ -172,7 +172,15 @@ func TestAdvice(t *testing.T) {
 		},
 		"Backend": {
 			cli:  "which may require migrating existing state.\n\nIf you wish to attempt automatic migration of the state, use \"terraform init -migrate-state\".\nIf you wish to store the current configuration with no changes to the state, use \"terraform init -reconfigure\".",
-			here: `which may require migrating existing state. Restore the old backend, in the ProviderConfig, the module or spec.forProvider.initArgs. Or copy the state to the new one (if only credentials or spec.forProvider.cli have changed, there is nothing to copy), and add "-reconfigure" to spec.forProvider.initArgs until the Workspace is Synced.`,
+			here: `which may require migrating existing state. Restore the old backend, in the ProviderConfig, the module or spec.forProvider.initArgs. Or copy the state to the new one (if only credentials, or the CLI or its version, have changed, there is nothing to copy), and add "-reconfigure" to spec.forProvider.initArgs until the Workspace is Synced.`,
+		},
+		"LegacyAddress": {
+			cli:  "This configuration or its associated state refers to the unqualified provider \"time\".\n\nYou must complete the Terraform 0.13 upgrade process before upgrading to later versions.",
+			here: `This configuration or its associated state refers to the unqualified provider "time". The state has an address of Terraform 0.12. Where the module and this backend are, run an init of Terraform, although it fails, and then "terraform state replace-provider -- -/NAME NAMESPACE/NAME".`,
+		},
+		"LegacyNamespace": {
+			cli:  "The legacy provider namespace \"-\" can be used only with hostname registry.opentofu.org.",
+			here: `The state has an address of Terraform 0.12. Where the module and this backend are, run an init of Terraform, although it fails, and then "terraform state replace-provider -- -/NAME NAMESPACE/NAME".`,
 		},
 		"BackendOfInit": {
 			cli:  "Reason: Backend configuration block has changed\n\nThe \"backend\" is the interface that OpenTofu uses to store state,\nperform operations, etc. If this message is showing up, it means that the\nOpenTofu configuration you're using is using a custom configuration for\nthe OpenTofu backend.\n\nPlease run \"tofu init\" with either the \"-reconfigure\" or \"-migrate-state\" flags to\nuse the current configuration.\n\nIf the change reason above is incorrect, please verify your configuration\nhasn't changed and try again.",

@@ -62,7 +62,7 @@ type foreignStateError struct {
 func (e foreignStateError) Error() string {
 	belongs, uses, remedy := "belongs to", "uses", ""
 	if !e.certain {
-		belongs, uses, remedy = "may belong to", "may use", "wait until that one was planned again, for which it has to work, "
+		belongs, uses, remedy = "may belong to", "may use", "this Workspace goes on when that one was planned again, or has created its infrastructure, with another state. If both use the same: "
 	}
 
 	// What the owner leaves there is of another module, so that it is no remedy to wait for its end.
@@ -79,8 +79,13 @@ func (e foreignStateError) Error() string {
 		remedy += "if this copy was left over, delete it; if it was split off, and has no resource in common with the other one (a deletion would destroy it), set \"lineage\" in it to a new UUID, raise its \"serial\", and put it back; or "
 	}
 
-	return fmt.Sprintf("the state of Terraform workspace %q %s %s, which %s the same backend: %sset another annotation %s, or use another backend, which creates the infrastructure once more. To take over what exists, delete that Workspace so that its infrastructure stays (policies without Delete)",
+	message := fmt.Sprintf("the state of Terraform workspace %q %s %s, which %s the same backend: %sset another annotation %s, or use another backend, which creates the infrastructure once more",
 		e.name, belongs, e.owner, uses, remedy, meta.AnnotationKeyExternalName)
+	if e.certain {
+		message += ". To take over what exists, delete that Workspace so that its infrastructure stays (policies without Delete)"
+	}
+
+	return message
 }
 
 // ownState makes sure that the state that was found belongs to the Workspace, before anything is

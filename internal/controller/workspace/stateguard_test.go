@@ -349,7 +349,7 @@ func TestForeignState(t *testing.T) {
 		want string
 	}{
 		"Certain": {err: foreignStateError{certain: true}, want: "set another annotation"},
-		"Maybe":   {err: foreignStateError{}, want: "wait until that one was planned again"},
+		"Maybe":   {err: foreignStateError{}, want: "this Workspace goes on when that one was planned again"},
 		"Copied":  {err: foreignStateError{certain: true, copied: true}, want: "set \"lineage\" in it to a new UUID"},
 		"Goes":    {err: foreignStateError{certain: true, goes: true}, want: "this Workspace goes on when that one is gone"},
 	}
