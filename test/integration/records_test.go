@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
@@ -75,7 +76,16 @@ func TestUnusableConfig(t *testing.T) {
 		cfg := newConfig(ns, withBackend(ns, "usage"))
 		cfg.SetName(unique(strings.Repeat("long-", 13) + "name"))
 		c.create(t, cfg)
-		expectUsers(t, c, cfg, 0)
+		// Without a finalizer the API server would delete it alone.
+		eventually(t, func() error {
+			c.get(t, cfg)
+
+			if len(cfg.GetFinalizers()) == 0 {
+				return errors.New("no instance has seen the ProviderConfig")
+			}
+
+			return nil
+		})
 		c.remove(t, cfg)
 		expectGone(t, c, cfg)
 	})
