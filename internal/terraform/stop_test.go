@@ -301,12 +301,12 @@ func TestInterruptedApply(t *testing.T) {
 }
 
 // daemon has a provisioner that starts a process in a session of its own. Its output goes to the supplied
-// place.
+// place. The provisioner ends after the last exec of that process: during one it shows no environment, and so no mark.
 func daemon(output string) map[string]string {
 	return map[string]string{"main.tf": `
 resource "terraform_data" "daemon" {
   provisioner "local-exec" {
-    command = "setsid nohup sleep 600 ` + output + ` & echo pid $!; echo ready"
+    command = "setsid nohup sleep 600 ` + output + ` & until [ $(cat /proc/$!/comm) = sleep ] && grep -qz PATH /proc/$!/environ; do :; done; echo pid $!; echo ready"
   }
 }`}
 }
