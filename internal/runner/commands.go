@@ -5,7 +5,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
@@ -147,11 +145,17 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 			}
 		}
 
-		if err := r.checkImports(ctx); err != nil {
+		args := r.args(toPlan, r.Inputs.parameters.DestroyArgs...)
+
+		imports, err := r.destroyImports(ctx)
+		if err != nil {
 			return err
 		}
 
-		args := r.args(toPlan, r.Inputs.parameters.DestroyArgs...)
+		if imports {
+			args = append(args, "-refresh=false") // An import is a part of the refresh. The last of these options counts.
+		}
+
 		sum, err := r.CLI.Destroy(ctx, *r.run, args, progress)
 
 		// No other process can make a lock there, either.
@@ -166,9 +170,6 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 
 	return destroyed, err
 }
-
-// ErrWouldImport is the refusal to destroy something that was never in the state.
-var ErrWouldImport = errors.New("cannot destroy: the module has an import block for what is not in the state, so that a destroy would import it and destroy it, too")
 
 // CheckDestroy returns an error if a destroy would destroy what the module says is to be kept: the CLIs do not heed removed blocks that
 // no apply has made. It also returns the errors of CheckUnread. The called modules are those of the last init: if a destroy initializes
@@ -202,22 +203,16 @@ func (r *Runner) checkRemoved(s *terraform.State) error {
 	return nil
 }
 
-// checkImports returns ErrWouldImport if a destroy would first make the imports that no apply has made. Both CLIs do
-// so before version 1.9.
-func (r *Runner) checkImports(ctx context.Context) error {
+// destroyImports says whether a destroy would first make an import that no apply has made, or whose resource an earlier
+// destroy has destroyed, and then destroy what it has imported. Both CLIs do so before version 1.9.
+func (r *Runner) destroyImports(ctx context.Context) (bool, error) {
 	if r.CLI.Since(terraform.Terraform, "1.9.0") || r.CLI.Since(terraform.OpenTofu, "1.9.0") {
-		return nil
-	}
-
-	// An import is a part of the refresh.
-	args := slices.Concat(r.Inputs.parameters.DestroyArgs, environ.Args(r.run.Env, "destroy"))
-	if slices.Contains(args, "-refresh=false") {
-		return nil
+		return false, nil
 	}
 
 	declared, err := r.declared()
 	if err != nil || len(declared.Imports) == 0 {
-		return err
+		return false, err
 	}
 
 	var found []string
@@ -227,18 +222,10 @@ func (r *Runner) checkImports(ctx context.Context) error {
 
 		return err
 	})
-	if err != nil {
-		return errors.Wrap(err, "cannot read state")
-	}
 
-	for _, address := range declared.Imports {
-		if address == "" || !slices.Contains(found, address) {
-			return errors.Errorf("%w: %s. This try has destroyed nothing. Remove the block from the module, add \"-refresh=false\" to spec.forProvider.destroyArgs, or use a CLI of version 1.9 or later instead of %s",
-				ErrWouldImport, cmp.Or(address, "with for_each"), r.CLI)
-		}
-	}
-
-	return nil
+	return slices.ContainsFunc(declared.Imports, func(address string) bool {
+		return address == "" || !slices.Contains(found, address) // That of a block with for_each is empty.
+	}), errors.Wrap(err, "cannot read state")
 }
 
 // State returns the whole state, sensitive outputs included.

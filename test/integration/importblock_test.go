@@ -6,6 +6,8 @@ package integration
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -85,16 +87,49 @@ resource "terraform_data" "precious" {
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "the plan would import terraform_data.precious and destroy it")
 		c.remove(t, ws)
 
-		if cli == commonTerraform {
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "import it and destroy it, too: terraform_data.precious. This try has destroyed nothing. Remove the block",
-				"to delete the Workspace and leave the infrastructure and its state behind")
-			c.changeArguments(t, ws, "destroyArgs", "-refresh=false")
-		}
-
 		expectGone(t, c, ws)
 
 		if done := e.lines(); len(done) > 0 {
 			t.Errorf("want nothing to be destroyed that was not in the state, got %q", done)
 		}
+	})
+}
+
+// TestDestroyGoesOnAfterImport lets a destroy fail after it has destroyed what an import block names. The next one goes on,
+// and does not import it once more.
+func TestDestroyGoesOnAfterImport(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		t.Helper()
+
+		c, ns, shard, _ := useCommon(t, cli)
+		cause := filepath.Join(t.TempDir(), "mended")
+
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, unique("import")))), withModule(fmt.Sprintf(`
+import {
+  to = terraform_data.imported
+  id = "x"
+}
+resource "terraform_data" "imported" {
+  depends_on = [terraform_data.full]
+}
+resource "terraform_data" "full" {
+  provisioner "local-exec" {
+    when    = destroy
+    command = "test -e '%s'"
+  }
+}
+`, cause)))
+		expectReady(t, c, ws)
+		c.remove(t, ws)
+		expectCondition(t, c, ws, "Stalled", corev1.ConditionTrue)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot destroy: ", "terraform_data.full")
+
+		if err := os.WriteFile(cause, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		c.annotate(t, ws, requestedAt, unique("request"))
+		expectGone(t, c, ws)
 	})
 }

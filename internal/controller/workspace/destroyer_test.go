@@ -488,10 +488,6 @@ func TestWithWayOut(t *testing.T) {
 			reason: "The module may be gone.", ws: with(), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "Provider configuration not present"}}},
 			want: "destroy ended with " + leave + byDeletion,
 		},
-		"WouldImport": {
-			reason: "The module may be that of others.", ws: with(), err: errors.Errorf("%w: a.b. Use another CLI", runner.ErrWouldImport),
-			want: runner.ErrWouldImport.Error() + ": a.b. Use another CLI" + leave + byDeletion,
-		},
 		"Broken": {
 			reason: "A part of the module may be gone.", ws: with(), err: brokenModuleError{other},
 			want: "no such region" + leave + byDeletion,

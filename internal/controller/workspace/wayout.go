@@ -15,7 +15,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
-	"github.com/crossplane-contrib/provider-terraform/internal/runner"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -64,11 +63,11 @@ func (e brokenModuleError) Unwrap() error { return e.error }
 
 // orLeaveBehind adds to an error that prevents a deletion how to delete the Workspace nevertheless, if the error may
 // not pass by itself: something is missing that the specification refers to, the state cannot be read or is in
-// another backend, the module is broken, or it does not let a resource be destroyed, or would have more of them destroyed.
+// another backend, the module is broken, or it does not let a resource be destroyed.
 func orLeaveBehind(ws workspace.Workspace, err error) error {
 	broken := terraform.IsOfDeletion(err) && mayBeBroken(err)
 	if !broken && !kerrors.IsNotFound(err) && !terraform.CannotLoadState(err) && !terraform.IsBackendChange(err) && !terraform.IsUnrelatedState(err) && !terraform.IsPrevented(err) &&
-		!errors.Is(err, runner.ErrWouldImport) && !errors.As(err, &brokenModuleError{}) {
+		!errors.As(err, &brokenModuleError{}) {
 		return err
 	}
 
