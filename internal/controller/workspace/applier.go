@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -81,7 +82,7 @@ func (a *applier) Update(ctx context.Context, ws workspace.Workspace) (managed.E
 		return managed.ExternalUpdate{}, a.failed(ws, errors.New("there is nothing to update, and spec.managementPolicies does not allow to create anything: add Create, or set the annotation crossplane.io/external-name to the name of a Terraform workspace that exists"))
 	}
 
-	drift := a.plan != nil && len(a.plan.Drift) > 0
+	drift := correctsDrift(a.plan)
 	if drift {
 		a.recorder.Event(ws, event.Normal(reasonDrifted, "Correcting what was changed outside of Terraform: "+describe(summarize(a.plan))))
 	}
@@ -108,6 +109,12 @@ func (a *applier) Update(ctx context.Context, ws workspace.Workspace) (managed.E
 	details, err := a.reportApplied(ctx, ws, o)
 
 	return managed.ExternalUpdate{ConnectionDetails: details}, err
+}
+
+// correctsDrift says whether a plan changes what was changed outside of Terraform. Many attributes change by themselves, which an
+// apply only records in the state, as it does all changes with -refresh-only.
+func correctsDrift(p *terraform.Plan) bool {
+	return p != nil && slices.ContainsFunc(p.Resources, func(c terraform.ResourceChange) bool { return slices.Contains(p.Drift, c.Address) })
 }
 
 // applied describes an apply that succeeded. The numbers of the CLI do not count what it has imported, moved or
@@ -161,7 +168,7 @@ func (a *applier) apply(ctx context.Context, ws workspace.Workspace, reason even
 	planned := a.plan.Summary
 	steps := &progress{total: planned.Add + planned.Change + planned.Destroy, planless: a.cli.WhyNewPlan() != ""}
 
-	if planned == (terraform.Summary{}) && len(a.plan.Resources)+len(a.plan.Drift) == 0 {
+	if planned == (terraform.Summary{}) && len(a.plan.Resources) == 0 {
 		steps.outputs = a.plan.Outputs
 	}
 

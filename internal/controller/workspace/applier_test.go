@@ -221,7 +221,10 @@ func TestUpdate(t *testing.T) {
 	t.Parallel()
 
 	drift := changes()
-	drift.Drift = []string{"a.b"}
+	drift.Drift = []string{"a.a", "a.b"}
+	recorded := drift
+	drift.Resources = []terraform.ResourceChange{{Action: "update", Address: "a.b"}}
+	recorded.Resources = []terraform.ResourceChange{{Action: "update", Address: "a.c"}}
 
 	cases := map[string]struct {
 		reason string
@@ -246,6 +249,14 @@ func TestUpdate(t *testing.T) {
 			prior:  ownState(),
 			change: func(*attempt) {},
 			want:   outcome{ran: []string{"apply"}, events: []string{"DetectedDrift"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
+		},
+		"DriftRecorded": {
+			reason: "What changes by itself, and is not changed back, is no news.",
+			ws:     with(owner),
+			plan:   recorded,
+			prior:  ownState(),
+			change: func(*attempt) {},
+			want:   outcome{ran: []string{"apply"}, ready: xpv2.ReasonAvailable, lineage: ownLineage},
 		},
 		"Nothing": {
 			reason: "Nothing exists to update, and nothing may be created.",

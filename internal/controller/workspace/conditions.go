@@ -140,16 +140,14 @@ func isNews(ws workspace.Workspace, s *commonv1beta1.PlanSummary) bool {
 
 // describe a summary in the words of the CLI.
 func describe(s *commonv1beta1.PlanSummary) string {
-	if s.Add+s.Change+s.Destroy+s.Import+len(s.ResourceChanges)+len(s.Drifted) == 0 {
-		if len(s.OutputChanges) == 0 {
-			return "changes that the summary of the plan does not count"
-		}
-
-		return "only outputs change: " + strings.Join(s.OutputChanges, ", ")
-	}
-
 	text := fmt.Sprintf("%d to add, %d to change, %d to destroy", s.Add, s.Change, s.Destroy)
-	if s.Import > 0 {
+
+	switch nothing := s.Add+s.Change+s.Destroy+s.Import+len(s.ResourceChanges) == 0; {
+	case nothing && len(s.OutputChanges) > 0:
+		text = "only outputs change: " + strings.Join(s.OutputChanges, ", ")
+	case nothing && len(s.Drifted) == 0:
+		return "changes that the summary of the plan does not count"
+	case s.Import > 0:
 		text = fmt.Sprintf("%d to import, %s", s.Import, text)
 	}
 

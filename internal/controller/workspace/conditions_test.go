@@ -67,6 +67,11 @@ func TestDescribe(t *testing.T) {
 			plan:   &terraform.Plan{Changes: true, Resources: []terraform.ResourceChange{{Action: "move", Address: "a.a"}}},
 			want:   "0 to add, 0 to change, 0 to destroy: move a.a",
 		},
+		"OutputsAndDrift": {
+			reason: "What changes by itself does not hide what changes.",
+			plan:   &terraform.Plan{Changes: true, Outputs: []string{"greeting"}, Drift: []string{"a.a"}},
+			want:   "only outputs change: greeting; changed outside of Terraform: a.a",
+		},
 		"Drift": {
 			reason: "Resources that were changed outside of Terraform are listed in order.",
 			plan:   &terraform.Plan{Changes: true, Drift: []string{"a.a", "b.b"}},
