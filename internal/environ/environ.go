@@ -123,6 +123,13 @@ func Without(env []string, names ...string) []string {
 	})
 }
 
+// GitCredentialHelper returns the value of credential.helper with which git reads its credentials from the file of a path, in which the
+// shell expands variables. The helper "store" alone also writes: it removes an entry that a server has refused, and moves one that was
+// used to the begin, so that the order of the requests decides which entry the next one gets.
+func GitCredentialHelper(path string) string {
+	return `!f() { test "$1" != get || git credential-store --file="` + path + `" get; }; f`
+}
+
 // WithGitConfig adds configuration for git, given as alternating keys and values.
 func WithGitConfig(env []string, config ...string) ([]string, error) {
 	n := 0

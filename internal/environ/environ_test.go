@@ -5,7 +5,9 @@
 package environ
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -208,5 +210,47 @@ func TestOption(t *testing.T) {
 		if got := [3]any{name, value, hasValue}; got != want {
 			t.Errorf("Option(%q): want %v, got %v", word, want, got)
 		}
+	}
+}
+
+// TestGitCredentialHelper lets git use one entry for a host, and has another one refused: the file does not change, and the next request
+// gets the entry of its user.
+func TestGitCredentialHelper(t *testing.T) {
+	t.Parallel()
+
+	const entries = "https://first:a@example.org\nhttps://second:b@example.org\n"
+
+	file := filepath.Join(t.TempDir(), "the credentials")
+	if err := os.WriteFile(file, []byte(entries), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	env, err := WithGitConfig(append(os.Environ(), "CREDENTIALS="+file, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0"),
+		"credential.helper", "", "credential.helper", GitCredentialHelper("$CREDENTIALS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	git := func(action, user, rest string) string {
+		cmd := exec.CommandContext(t.Context(), "git", "credential", action)
+		cmd.Env, cmd.Stdin = env, strings.NewReader("protocol=https\nhost=example.org\nusername="+user+"\n"+rest)
+
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git credential %s: %v\n%s", action, err, out)
+		}
+
+		return string(out)
+	}
+
+	git("approve", "second", "password=b\n")
+	git("reject", "first", "password=a\n")
+
+	if got := git("fill", "second", ""); !strings.Contains(got, "password=b\n") {
+		t.Errorf("want the password of the user, got %q", got)
+	}
+
+	if got, err := os.ReadFile(file); err != nil || string(got) != entries {
+		t.Errorf("want the file as it was, got %q, %v", got, err)
 	}
 }

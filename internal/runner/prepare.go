@@ -240,7 +240,7 @@ func (r *Runner) withGitCredentials(env []string, dir string) ([]string, error) 
 	env, err := environ.WithGitConfig(environ.Without(env, variable),
 		// The first value makes git forget the helpers that it knows.
 		"credential.helper", "",
-		"credential.helper", `store --file="$`+variable+`/`+gitCredentialsFile+`"`,
+		"credential.helper", environ.GitCredentialHelper("$"+variable+"/"+gitCredentialsFile),
 	)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
@@ -273,7 +274,7 @@ func TestEnviron(t *testing.T) {
 		"Git": {
 			reason: "Init fetches modules with them.", change: []func(*subject){credentials(".git-credentials"), entrypoint("a")},
 			want: []map[string]string{
-				{"GIT_CRED_DIR": "DIR/a", "GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "credential.helper", "GIT_CONFIG_VALUE_0": "", "GIT_CONFIG_KEY_1": "credential.helper", "GIT_CONFIG_VALUE_1": `store --file="$GIT_CRED_DIR/.git-credentials"`},
+				{"GIT_CRED_DIR": "DIR/a", "GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "credential.helper", "GIT_CONFIG_VALUE_0": "", "GIT_CONFIG_KEY_1": "credential.helper", "GIT_CONFIG_VALUE_1": environ.GitCredentialHelper("$GIT_CRED_DIR/.git-credentials")},
 				{"GIT_CRED_DIR": "DIR/a", "TF_CLI_CONFIG_FILE": ""},
 			},
 		},

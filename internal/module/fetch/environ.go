@@ -5,6 +5,7 @@
 package fetch
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -64,10 +65,6 @@ func environment(base []string, dir string) ([]string, error) {
 	)
 }
 
-// credentialHelper is configuration that makes git ignore all other helpers, and use the
-// credentials file of this fetch.
-const credentialHelper = "[credential]\n\thelper =\n\thelper = \"store --file=\\\"$" + credentialsVariable + "\\\"\"\n"
-
 // UseGitCredentials makes git, in the environment of the fetch, use the credentials of the request and
 // no others.
 func (r Request) UseGitCredentials() error {
@@ -75,5 +72,8 @@ func (r Request) UseGitCredentials() error {
 		return err
 	}
 
-	return os.WriteFile(filepath.Join(r.Dir, gitConfigFile), []byte(credentialHelper), 0o600)
+	// The first value makes git forget the helpers that it knows.
+	config := fmt.Sprintf("[credential]\n\thelper =\n\thelper = %q\n", environ.GitCredentialHelper("$"+credentialsVariable))
+
+	return os.WriteFile(filepath.Join(r.Dir, gitConfigFile), []byte(config), 0o600)
 }
