@@ -13,6 +13,9 @@ import "regexp"
 const AddGitFile = "needs an entry for this host, and for the user in the address, in a file .git-credentials in spec.credentials of the ProviderConfig"
 
 var (
+	// noise says nothing about the cause.
+	noise = regexp.MustCompile(`\berror downloading '[^']*': |Cloning into '[^']*'\.\.\.\s*|\s*Please make sure you have the correct access rights\s+and the repository exists\.`)
+
 	// prompt, denied, page and key match what git and ssh say when they cannot ask for credentials, and when the server
 	// refuses those that they have. Many servers say the same about a repository that does not exist. host matches what they say about
 	// a server whose key is not known. owner matches the advice for a directory of another user.
@@ -43,8 +46,9 @@ var (
 	}
 )
 
-// Git returns the text with the remedy where git was refused. The credentials complete "the repository does not exist, or ...".
+// Git returns the text without noise, and with the remedy where git was refused. The credentials complete "the repository does not exist, or ...".
 func Git(text, credentials string) string {
+	text = noise.ReplaceAllString(text, "")
 	text = prompt.ReplaceAllString(text, "cannot sign in to $1: the repository does not exist, or "+credentials)
 	text = denied.ReplaceAllString(text, "$0: correct the first entry for this host, or for the user in the address, in .git-credentials, in spec.credentials of the ProviderConfig, or the user and token in the address")
 	text = page.ReplaceAllString(text, "$0 the server has sent a web page, perhaps because it asks for credentials")

@@ -275,8 +275,9 @@ func TestWarnOfInputs(t *testing.T) {
 		environ, env, files []string
 		want                []string
 	}{
-		"CLIConfig": {files: []string{".tofurc", cliConfigFile, "terraform.rc"}, want: []string{
+		"CLIConfig": {files: []string{".tofurc", cliConfigFile, "credentials.tfrc.json", "terraform.rc"}, want: []string{
 			`spec.credentials of the ProviderConfig, filename ".tofurc": No effect: for each CLI, the name must be .terraformrc`,
+			`spec.credentials of the ProviderConfig, filename "credentials.tfrc.json": No effect: for each CLI, the name must be .terraformrc`,
 			`spec.credentials of the ProviderConfig, filename "terraform.rc": No effect: for each CLI, the name must be .terraformrc`,
 		}},
 		"NamedCLIConfig": {env: []string{"TF_CLI_CONFIG_FILE=.tofurc"}, files: []string{".tofurc"}},

@@ -79,7 +79,7 @@ func (r *Runner) warnOfInputs() terraform.Warnings {
 		return w
 	}
 
-	for _, name := range []string{".tofurc", "terraform.rc", "tofu.rc"} {
+	for _, name := range []string{".tofurc", "terraform.rc", "tofu.rc", "credentials.tfrc.json"} {
 		if _, ok := r.Inputs.config[name]; ok {
 			w.First = append(w.First, terraform.Diagnostic{File: r.Inputs.origins[name].field, Summary: "No effect", Detail: "for each CLI, the name must be " + cliConfigFile})
 		}

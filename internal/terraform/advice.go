@@ -132,7 +132,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(` If you wish to automatically generate config for this resource, use the -generate-config-out option within ` + eitherCLI + ` plan\. Otherwise, make sure`), " Make sure"},
 	{regexp.MustCompile(`The plugin logs may contain more details`), "It crashed or was killed, for example because the container of the provider has too little memory"},
 	{regexp.MustCompile(`(argument "[^"]*") given on the command line (is not expected for the selected backend type)`), "$1 in -backend-config in spec.forProvider.initArgs $2"},
-	{regexp.MustCompile(`from \S+: error looking up module versions: 40[13] [\w ]+`), "$0: set or correct the token for this host in a file .terraformrc in spec.credentials of the ProviderConfig"},
+	{regexp.MustCompile(`from \S+: error looking up module versions: 40[13] [\w ]+|host \S+ (?:requires|rejected the given) authentication credentials`), "$0: set or correct the token for this host in a file .terraformrc in spec.credentials of the ProviderConfig"},
 	{
 		regexp.MustCompile(`the string provided in credentials is neither valid json nor a valid file path`),
 		"$0: if it is for the backend, set GOOGLE_CREDENTIALS in env, or credentials of the backend to the plain filename of an entry of spec.credentials of the ProviderConfig. The content is the key in JSON, not encoded again",

@@ -228,7 +228,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"CredentialsOfGit": {
 			cli:  "/usr/bin/git exited with 128: Cloning into '.terraform/modules/net'...\nfatal: could not read Username for 'https://example.org': No such device or address",
-			here: "/usr/bin/git exited with 128: Cloning into '.terraform/modules/net'... fatal: cannot sign in to 'https://example.org': the repository does not exist, or needs an entry for this host, and for the user in the address, in a file .git-credentials in spec.credentials of the ProviderConfig",
+			here: "/usr/bin/git exited with 128: fatal: cannot sign in to 'https://example.org': the repository does not exist, or needs an entry for this host, and for the user in the address, in a file .git-credentials in spec.credentials of the ProviderConfig",
 		},
 		"CredentialsOfGitWithoutPrompt": {
 			cli:  "fatal: could not read Password for 'https://me@example.org': terminal prompts disabled",
@@ -445,6 +445,10 @@ func TestAdvice(t *testing.T) {
 		"NoTokenOfRegistry": {
 			cli:  `Failed to retrieve available versions for module "vpc" (main.tf:1) from r.example.org: error looking up module versions: 401 Unauthorized.`,
 			here: `Failed to retrieve available versions for module "vpc" (main.tf:1) from r.example.org: error looking up module versions: 401 Unauthorized: set or correct the token for this host in a file .terraformrc in spec.credentials of the ProviderConfig.`,
+		},
+		"NoTokenOfProviders": {
+			cli:  `Could not retrieve the list of available versions for provider r.example.org/a/b: host r.example.org requires authentication credentials`,
+			here: `Could not retrieve the list of available versions for provider r.example.org/a/b: host r.example.org requires authentication credentials: set or correct the token for this host in a file .terraformrc in spec.credentials of the ProviderConfig`,
 		},
 		"BackendArgument": {
 			cli:  `The backend configuration argument "name_space" given on the command line is not expected for the selected backend type.`,

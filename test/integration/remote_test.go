@@ -291,10 +291,20 @@ func TestPrivateModules(t *testing.T) {
 	foreign := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(cfg), using("two"))
 	expectReady(t, c, own)
 	expectOutputs(t, c, own, map[string]string{"owner": `"one"`})
-	expectCondition(t, c, foreign, xpv2.TypeSynced, corev1.ConditionFalse, "cannot initialize")
+	// Git asks the server twice, the second time with the same entry.
+	expectCondition(t, c, foreign, xpv2.TypeSynced, corev1.ConditionFalse, "cannot initialize", "Authentication failed", "correct the first entry for this host")
 	expectReadable(t, foreign.GetCondition(xpv2.TypeSynced))
 
-	for _, ws := range []workspace.Workspace{own, foreign} {
+	// The first entry stays the first one when the other one was used.
+	both := c.createConfig(t, clusterScope, ns, configSpec{
+		Credentials: []commonv1beta1.ProviderCredentials{secretCredentials(".git-credentials", c.secretKey(t, ns, secret+"\nhttp://second:password-of-two@"+web.host()+"\n"))},
+	})
+	two := "module \"a\" {\n  source = \"git::http://second@" + web.host() + "/two\"\n}\nmodule \"b\" {\n  source = \"git::" + web.url + "/one\"\n}\n"
+	mixed := c.createWorkspace(t, clusterScope, ns, inShard(shard), withConfig(both), withModule(two+"output \"owners\" { value = \"${module.a.owner} ${module.b.owner}\" }\n"))
+	expectReady(t, c, mixed)
+	expectOutputs(t, c, mixed, map[string]string{"owners": `"two one"`})
+
+	for _, ws := range []workspace.Workspace{own, foreign, mixed} {
 		expectNothingOnDisk(t, i, ws, "password-of-one")
 	}
 }

@@ -180,12 +180,14 @@ func (p *progress) result(err error) string {
 	switch {
 	case err != nil:
 		// Without its duration, so that Events of equal attempts are one.
+		text += p.steps()
+
 		if len(p.tainted) > 0 {
 			made := slices.Compact(slices.Sorted(slices.Values(p.tainted)))
 			text += "; created, but a provisioner failed, so that the next apply creates it once more: " + strings.Join(made[:min(len(made), maxSteps)], ", ")
 		}
 
-		return fmt.Sprintf("Failed: %s%s", text, p.steps())
+		return "Failed: " + text
 	case p.destroys:
 		return fmt.Sprintf("Destroyed in %s: %d destroyed%s", took, p.done["delete"], p.steps())
 	case len(p.done) == 0 && len(p.outputs) > 0:

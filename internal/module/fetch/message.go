@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/process"
@@ -22,10 +21,6 @@ const (
 	maxLines   = 5
 	maxMessage = 1000
 )
-
-// noise matches parts of messages of go-getter and git without information.
-var noise = regexp.MustCompile(`^error downloading '[^']*': |Cloning into '[^']*'\.\.\.|` +
-	`\s*Please make sure you have the correct access rights\s+and the repository exists\.`)
 
 // said returns the text of an error, for message.
 func said(err error) string {
@@ -53,7 +48,6 @@ func (r Request) message(text string) string {
 	}
 
 	text = strings.ReplaceAll(text, r.Dir+"/", "")
-	text = noise.ReplaceAllString(text, "")
 	text = remedy.Same(remedy.Git(text, r.credentialsAdvice()))
 
 	return oneLine(remedy.Addresses(text))
