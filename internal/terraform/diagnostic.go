@@ -224,7 +224,7 @@ func (d Diagnostic) isOfValue() bool {
 
 // IsInvalid reports whether a validation refuses the value of a variable of the module.
 func IsInvalid(err error, variable string) bool {
-	return anyError(err, func(_ *Error, d Diagnostic) bool {
+	return anyError(err, func(d Diagnostic) bool {
 		return d.Summary == invalidValue && d.Context == fmt.Sprintf("variable %q", variable)
 	})
 }
@@ -233,7 +233,7 @@ func IsInvalid(err error, variable string) bool {
 func IsUnsuitable(err error, variable string) bool {
 	unsuitable := regexp.MustCompile(`not suitable for var\.` + regexp.QuoteMeta(variable) + `[,\s]`)
 
-	return anyError(err, func(_ *Error, d Diagnostic) bool {
+	return anyError(err, func(d Diagnostic) bool {
 		return d.Summary == "Invalid value for input variable" && unsuitable.MatchString(d.Detail)
 	})
 }

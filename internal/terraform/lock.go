@@ -42,22 +42,20 @@ func (l Lock) MakesState() bool { return l.Operation == "init" }
 
 // IsLocked reports whether err is the refusal to use a state that another run has locked.
 func IsLocked(err error) bool {
-	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.locked() })
+	return anyError(err, Diagnostic.locked)
 }
 
 // IsInitRace reports whether err is the error of an init that ran at the same time as another init
 // with the same backend. The first one makes an empty state, and locks it for a moment. The remedy
 // is to repeat the init.
 func IsInitRace(err error) bool {
-	return anyError(err, func(e *Error, d Diagnostic) bool {
-		// That backend does not always recognize an existing lock as one.
-		return e.Op == opInit && (d.locked() || d.says("lock-tfstate-"+DefaultWorkspace))
-	})
+	// That backend does not always recognize an existing lock as one.
+	return isOf(err, opInit) && (IsLocked(err) || says(err, "lock-tfstate-"+DefaultWorkspace))
 }
 
 // LockOf returns the lock that made IsLocked(err) true, if the backend says whose it is.
 func LockOf(err error) (l Lock, ok bool) {
-	ok = anyError(err, func(_ *Error, d Diagnostic) bool {
+	ok = anyError(err, func(d Diagnostic) bool {
 		if d.locked() {
 			l = parseLock(d.Summary + "\n" + d.Detail)
 		}
@@ -74,7 +72,7 @@ var holder = regexp.MustCompile(`HTTP remote state already locked:\s+ID=(\S+)`)
 // HolderOf returns the ID of the lock that made IsLocked(err) true, if the http backend says so. The lock information
 // of Terraform is there that of the lock that it wanted.
 func HolderOf(err error) (id string) {
-	anyError(err, func(_ *Error, d Diagnostic) bool {
+	anyError(err, func(d Diagnostic) bool {
 		if m := holder.FindStringSubmatch(d.Detail); m != nil && d.locked() {
 			id = m[1]
 		}

@@ -86,7 +86,7 @@ func (c *CLI) Plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 
 // cannotSavePlan reports whether the backend does not save plans: remote, and cloud before Terraform 1.6.
 func cannotSavePlan(err error) bool {
-	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Saving a generated plan is currently not supported") })
+	return says(err, "Saving a generated plan is currently not supported")
 }
 
 func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, error) {

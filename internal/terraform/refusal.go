@@ -26,9 +26,7 @@ func LacksNamespace(err error) bool {
 // LacksState reports whether there is no state, and LacksNamespace(err). A command that does not lock the
 // state is refused only then: it would make one. Init makes the state of DefaultWorkspace.
 func LacksState(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-
-	return ok && e.Op != opInit && LacksNamespace(err)
+	return !isOf(err, opInit) && LacksNamespace(err)
 }
 
 // IsStateRefused reports whether a backend has refused to store a state, and would refuse it again: it is too
@@ -44,11 +42,11 @@ func IsStateRefused(err error) bool {
 func LacksRight(err error) bool { return saidOfState(err, "is forbidden: User ") }
 
 // saidOfState reports whether a run has failed with one of the texts, and not because of an object of the
-// module. Terraform prints no diagnostics for state pull and state push.
+// module.
 func saidOfState(err error, texts ...string) bool {
 	if e, ok := errors.AsType[*Error](err); ok && len(e.Diagnostics) == 0 {
-		return (Diagnostic{Detail: e.Stderr}).says(texts...)
+		return wrote(err, texts...)
 	}
 
-	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.rank() == rankNothing && d.says(texts...) })
+	return anyError(err, func(d Diagnostic) bool { return d.rank() == rankNothing && d.says(texts...) })
 }

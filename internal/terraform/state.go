@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -156,21 +155,10 @@ func (c *CLI) PushRawState(ctx context.Context, ws Workspace, raw []byte, args .
 }
 
 // IsUnrelatedState reports whether err is the refusal to replace a state with one that has another lineage.
-func IsUnrelatedState(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-
-	return ok && strings.Contains(oneLine(e.Stderr), "over unrelated state")
-}
+func IsUnrelatedState(err error) bool { return wrote(err, "over unrelated state") }
 
 // IsNewerState reports whether err is the refusal to replace a state with one that is older, has
 // another lineage, or differs at the same serial.
 func IsNewerState(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	if !ok {
-		return false
-	}
-
-	said := oneLine(e.Stderr)
-
-	return strings.Contains(said, "cannot import state with") || strings.Contains(said, "cannot overwrite existing state with")
+	return wrote(err, "cannot import state with", "cannot overwrite existing state with")
 }

@@ -123,19 +123,11 @@ func deleteWorkspaceCommand(name string, args []string) command {
 }
 
 // IsNotEmpty reports whether err is the refusal to delete a workspace with resources.
-func IsNotEmpty(err error) bool {
-	return anyError(err, func(_ *Error, d Diagnostic) bool { return d.says("Workspace is not empty") })
-}
+func IsNotEmpty(err error) bool { return says(err, "Workspace is not empty") }
 
-// noWorkspace reports whether a workspace to delete does not exist. Terraform prints no diagnostic.
+// noWorkspace reports whether a workspace to delete does not exist.
 func noWorkspace(err error, name string) bool {
 	e, ok := errors.AsType[*Error](err)
-	if !ok || e.interrupted != nil {
-		return false
-	}
 
-	said := oneLine(e.Stderr)
-
-	return strings.Contains(said, fmt.Sprintf("Workspace %q doesn't exist", name)) ||
-		strings.Contains(said, "workspaces not supported")
+	return ok && e.interrupted == nil && wrote(err, fmt.Sprintf("Workspace %q doesn't exist", name), "workspaces not supported")
 }
