@@ -6,7 +6,6 @@ package terraform
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
@@ -37,28 +36,25 @@ func refusedArguments(op string, env []string, ds []Diagnostic, stderr string) (
 		return Diagnostic{File: field, Summary: "Refused argument", Detail: why}, true
 	}
 
-	if i := slices.IndexFunc(ds, func(d Diagnostic) bool { return d.Summary == badFlag || d.Summary == badVar }); i >= 0 {
-		return refused(ds[i].Detail)
+	for _, d := range ds {
+		switch {
+		case d.Summary == badFlag, d.Summary == badVar:
+			return refused(d.Detail)
+		case d.Summary == noVarFile, d.Summary == noFile && op == opInit && !configFile.MatchString(d.Detail):
+			return refused(d.Detail + " Its path is relative to spec.forProvider.entrypoint")
+		case d.rank() != rankNothing:
+		case badValue.MatchString(d.Summary):
+			return refused(d.text())
+		case d.says(tooManyWords):
+			return refused(`one is empty, or neither begins with "-" nor is the value of the one before it`)
+		}
 	}
 
-	if i := slices.IndexFunc(ds, func(d Diagnostic) bool { return d.rank() == rankNothing && badValue.MatchString(d.Summary) }); i >= 0 {
-		return refused(ds[i].text())
-	}
-
-	if i := slices.IndexFunc(ds, func(d Diagnostic) bool {
-		return d.Summary == noVarFile || d.Summary == noFile && op == opInit && !configFile.MatchString(d.Detail)
-	}); i >= 0 {
-		return refused(ds[i].Detail + " Its path is relative to spec.forProvider.entrypoint")
-	}
-
-	m := badFlagText.FindStringSubmatch(stderr)
-
-	switch {
-	case m != nil && len(ds) == 0:
+	if m := badFlagText.FindStringSubmatch(stderr); m != nil && len(ds) == 0 {
 		return refused(m[1])
-	case slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.rank() == rankNothing && d.says(tooManyWords) }):
-		return refused(`one is empty, or neither begins with "-" nor is the value of the one before it`)
-	case len(ds) == 0 && usageText.MatchString(stderr):
+	}
+
+	if len(ds) == 0 && usageText.MatchString(stderr) {
 		return refused("one of them is unknown, or lacks a value or has a wrong one")
 	}
 
