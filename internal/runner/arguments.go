@@ -6,7 +6,6 @@ package runner
 
 import (
 	"context"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -63,17 +62,12 @@ func (r *Runner) takesVariables(to purpose) bool {
 
 // stateUsesVariables says whether the root module makes the place of the state depend on variables.
 func (r *Runner) stateUsesVariables() bool {
-	entries, err := os.ReadDir(r.run.Dir)
-	if err != nil {
-		return true
-	}
+	uses := false
+	err := r.eachFile(func(name string, src []byte, err error) {
+		uses = uses || err != nil || terraform.InitUsesVariables(src, name)
+	})
 
-	var names []string
-	for _, e := range entries {
-		names = append(names, path.Join(r.Inputs.parameters.Entrypoint, e.Name()))
-	}
-
-	return r.initUsesVariables(names)
+	return uses || err != nil
 }
 
 // useState calls run in a directory that is initialized, with the arguments of a run that uses the state.

@@ -176,23 +176,29 @@ func (r *Runner) declared() (vars.Declarations, error) {
 func (r *Runner) IsModuleEmpty(alone bool) (bool, error) {
 	empty := true
 
-	err := r.readModule(func(dir fs.FS) error {
+	err := r.eachFile(func(name string, src []byte, err error) {
+		if _, ofConfig := r.Inputs.config[name]; !ofConfig {
+			empty = empty && err == nil && terraform.IsEmptyFile(src, name)
+		} else if alone {
+			resources, calls := terraform.DeclaredResources(src, name)
+			empty = empty && len(resources)+len(calls) == 0
+		}
+	})
+
+	return empty, err
+}
+
+// eachFile calls read with each file in the entrypoint that the CLI reads as a part of the module, or with the error.
+func (r *Runner) eachFile(read func(name string, src []byte, err error)) error {
+	return r.readModule(func(dir fs.FS) error {
 		entries, err := fs.ReadDir(dir, ".")
 		for _, name := range r.CLI.Files(entries) {
 			src, err := fs.ReadFile(dir, name)
-
-			if _, ofConfig := r.Inputs.config[name]; !ofConfig {
-				empty = empty && err == nil && terraform.IsEmptyFile(src, name)
-			} else if alone {
-				resources, calls := terraform.DeclaredResources(src, name)
-				empty = empty && len(resources)+len(calls) == 0
-			}
+			read(name, src, err)
 		}
 
 		return err
 	})
-
-	return empty, err
 }
 
 // readModule calls read with the directory of the entrypoint.
