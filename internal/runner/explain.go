@@ -5,8 +5,8 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
-	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -80,9 +80,7 @@ func (r *Runner) describeState(name string) string {
 // subdirectory matches the part of an address of a module that selects a directory, unless it is a pattern.
 var subdirectory = regexp.MustCompile(`[^:/]//([^?*\[]+)(?:\?|$)`)
 
-// explainModule adds the remedy to the error of a run whose credentials or variables end with a line break, or have an unknown type, whose inline module is something
-// else or cannot be used, or that misses a file or a directory above the module, such as "../common", if only a directory of
-// what was downloaded is the module.
+// explainModule adds to the error of a run the remedy for a mistake in the module or its inputs, if one is known.
 func (r *Runner) explainModule(err error) error {
 	if err == nil {
 		return nil
@@ -90,28 +88,13 @@ func (r *Runner) explainModule(err error) error {
 
 	p := r.Inputs.parameters
 
-	if remedy := r.endsWithLine(err); remedy != "" {
+	remedy := cmp.Or(r.endsWithLine(err), r.hasUnknownType(err), module.Mistaken(p), r.refersToWorkspace(err), r.lostLineBreaks(err))
+	if remedy == "" && p.Source == commonv1beta1.ModuleSourceInline {
+		remedy = r.needsMoreThanInline(err)
+	}
+
+	if remedy != "" {
 		return errors.Errorf("%w (%s)", err, remedy)
-	}
-
-	if remedy := r.hasUnknownType(err); remedy != "" {
-		return errors.Errorf("%w (%s)", err, remedy)
-	}
-
-	if mistaken := module.Mistaken(p); mistaken != "" {
-		return errors.Errorf("%w (%s)", err, mistaken)
-	}
-
-	if r.CLI.Product == terraform.OpenTofu && (terraform.NeedsInit(err) || terraform.MissesModule(err)) && r.initUsesWorkspace() {
-		return errors.Errorf("%w (the backend or the source of a module refers to terraform.workspace, which is %q in init: use a variable instead)", err, terraform.DefaultWorkspace)
-	}
-
-	if field := r.foldedField(err); field != "" {
-		return errors.Errorf("%w (%s has lost its line breaks: in YAML, write \"|\" instead of \">\" in front of it)", err, field)
-	}
-
-	if p.Source == commonv1beta1.ModuleSourceInline {
-		return explainInline(err, p.Module, r.CLI)
 	}
 
 	m := subdirectory.FindStringSubmatch(p.Module)
@@ -119,6 +102,7 @@ func (r *Runner) explainModule(err error) error {
 		return err
 	}
 
+	// Only a directory of what was downloaded is the module, and it refers to one such as "../common".
 	return errors.Errorf("%w: only the directory %q is the module. For the files beside it, remove %q from spec.forProvider.module, and set spec.forProvider.entrypoint to %q",
 		err, m[1], "//"+m[1], path.Join(m[1], p.Entrypoint))
 }
@@ -164,49 +148,51 @@ func (r *Runner) hasUnknownType(err error) string {
 	return ""
 }
 
-// foldedField returns the field of the ProviderConfig whose text has lost its line breaks, if that may be the cause of the error, or "".
-func (r *Runner) foldedField(err error) string {
+// lostLineBreaks returns the remedy if a field of the ProviderConfig has lost its line breaks, and that may be the cause of the error, or "".
+func (r *Runner) lostLineBreaks(err error) string {
 	for _, name := range []string{configurationFile, backendFile} {
 		if terraform.MissesLineBreak(err, name) && isFolded(string(r.Inputs.config[name].Data)) {
-			return r.Inputs.origins[name].field
+			return r.Inputs.origins[name].field + ` has lost its line breaks: in YAML, write "|" instead of ">" in front of it`
 		}
 	}
 
 	return ""
 }
 
-// initUsesWorkspace says whether the module in the entrypoint refers to terraform.workspace where init evaluates it.
-func (r *Runner) initUsesWorkspace() bool {
-	uses := false
+// refersToWorkspace returns the remedy if the module refers to terraform.workspace where init evaluates it, and that may be the cause of
+// the error, or "".
+func (r *Runner) refersToWorkspace(err error) string {
+	if r.CLI.Product != terraform.OpenTofu || !terraform.NeedsInit(err) && !terraform.MissesModule(err) {
+		return ""
+	}
 
-	_ = r.readModule(func(dir fs.FS) error {
-		entries, err := fs.ReadDir(dir, ".")
-		for _, name := range r.CLI.Files(entries) {
-			src, _ := fs.ReadFile(dir, name)
-			uses = uses || terraform.InitUsesWorkspace(src, name)
-		}
+	refers := false
+	_ = r.eachFile(func(name string, src []byte, _ error) { refers = refers || terraform.InitUsesWorkspace(src, name) })
 
-		return err
-	})
+	if !refers {
+		return ""
+	}
 
-	return uses
+	return fmt.Sprintf("the backend or the source of a module refers to terraform.workspace, which is %q in init: use a variable instead", terraform.DefaultWorkspace)
 }
 
-// explainInline adds the remedy to the error of a run whose inline module needs other files, or has lost its line breaks.
-func explainInline(err error, text string, cli *terraform.CLI) error {
-	const oneFile, inRepository = "an inline module is one file", "put it into a repository and set spec.forProvider.source to Remote"
+// needsMoreThanInline returns the remedy if an inline module needs other files or another CLI, or has lost its line breaks, or "".
+func (r *Runner) needsMoreThanInline(err error) string {
+	const oneFile, inRepository = "an inline module is one file: ", "put it into a repository and set spec.forProvider.source to Remote"
+
+	text := r.Inputs.parameters.Module
 
 	switch {
-	case terraform.MissesLineBreak(err, "main.tf") && strings.Contains(text, "provider::") && !cli.Since(terraform.OpenTofu, "1.7.0") && !cli.Since(terraform.Terraform, "1.8.0"):
-		return errors.Errorf("%w (other versions or products have functions of providers, and spec.forProvider.cli chooses one)", err)
+	case terraform.MissesLineBreak(err, "main.tf") && strings.Contains(text, "provider::") && !r.CLI.Since(terraform.OpenTofu, "1.7.0") && !r.CLI.Since(terraform.Terraform, "1.8.0"):
+		return "other versions or products have functions of providers, and spec.forProvider.cli chooses one"
 	case terraform.MissesModule(err):
-		return errors.Errorf("%w (%s: call a module of a repository or a registry, or %s)", err, oneFile, inRepository)
+		return oneFile + "call a module of a repository or a registry, or " + inRepository
 	case terraform.MissesFile(err):
-		return errors.Errorf("%w (%s: write the text of the other one into it, give that in spec.credentials of the ProviderConfig if it is secret, or %s)", err, oneFile, inRepository)
+		return oneFile + "write the text of the other one into it, give that in spec.credentials of the ProviderConfig if it is secret, or " + inRepository
 	case terraform.MissesLineBreak(err, "main.tf") && isFolded(text):
-		return errors.Errorf("%w (the module has lost its line breaks: in YAML, write \"module: |\" for text with line breaks)", err)
+		return `the module has lost its line breaks: in YAML, write "module: |" for text with line breaks`
 	default:
-		return err
+		return ""
 	}
 }
 
