@@ -90,16 +90,17 @@ func (r *Runner) newInitKey() (string, error) {
 		return "", err
 	}
 
-	env := r.Inputs.initEnv()
-	if usesVariables {
-		env = slices.Clone(r.Inputs.env)
-	}
+	env := slices.Clone(r.Inputs.env)
 
 	// Instances that share a volume may differ in these variables.
 	for _, kv := range r.Environ {
-		if initVariable.MatchString(kv) || usesVariables && isInput(kv) {
+		if initVariable.MatchString(kv) || isInput(kv) {
 			env = append(env, kv)
 		}
+	}
+
+	if !usesVariables {
+		env = slices.DeleteFunc(env, isInput)
 	}
 
 	return workdir.Digest(files, append(r.initSettings(), r.CLI.Path, origin, workdir.Encode(env))...), nil
@@ -110,11 +111,7 @@ func (r *Runner) initSettings() []string {
 	return []string{workdir.Encode(r.initWords(), r.Inputs.pluginCache, r.Inputs.parameters.Entrypoint), string(r.CLI.Product), r.CLI.Version}
 }
 
-// initEnv returns the environment that the Workspace asks for, without input variables.
-func (in *Inputs) initEnv() []string {
-	return slices.DeleteFunc(slices.Clone(in.env), isInput)
-}
-
+// isInput says whether a variable of the environment is an input variable.
 func isInput(kv string) bool { return strings.HasPrefix(kv, "TF_VAR_") }
 
 // initUsesVariables says whether one of the files of these names makes init depend on variables.
