@@ -104,16 +104,10 @@ func fileNames(entries []fs.DirEntry) []string {
 
 // toTerraform returns the name of the file that OpenTofu does not read beside one of the supplied name.
 func toTerraform(name string) string {
-	base, json := strings.CutSuffix(name, ".json")
-
-	base, ok := strings.CutSuffix(base, ".tofu")
-	if !ok {
-		return name
-	}
-
-	name = base + ".tf"
-	if json {
-		name += ".json"
+	for _, syntax := range []string{"", ".json"} {
+		if base, ok := strings.CutSuffix(name, ".tofu"+syntax); ok {
+			return base + ".tf" + syntax
+		}
 	}
 
 	return name

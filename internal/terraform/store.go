@@ -5,8 +5,6 @@
 package terraform
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -147,15 +145,14 @@ func readSums(path string) (map[string]string, error) {
 
 	sums := map[string]string{}
 
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	for lines.Scan() {
+	for line := range strings.Lines(string(data)) {
 		// The second column begins with an asterisk for a binary file.
-		if sum, name, ok := strings.Cut(lines.Text(), " "); ok {
+		if sum, name, ok := strings.Cut(line, " "); ok {
 			sums[strings.TrimPrefix(strings.TrimSpace(name), "*")] = strings.ToLower(sum)
 		}
 	}
 
-	return sums, lines.Err()
+	return sums, nil
 }
 
 func checkSum(path, want string) error {
