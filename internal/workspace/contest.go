@@ -22,8 +22,8 @@ import (
 // Workspaces that begin at the same time, at least one sees the other in the last step, so that
 // they never record the same lineage.
 type Contest struct {
-	lineage, name string
-	mine          contestant
+	lineage string
+	mine    contestant
 
 	// first is the other Workspace that precedes the rest of them, or nil.
 	first *contestant
@@ -60,16 +60,14 @@ type contestant struct {
 // NewContest returns a Contest of the supplied Workspace for the state with the supplied lineage,
 // which it has found. now is the time at which it would begin, if it has not begun.
 func NewContest(ws Workspace, lineage string, now time.Time) *Contest {
-	name := TerraformWorkspace(ws)
-
-	mine := contestantOf(ws, lineage, name)
+	mine := contestantOf(ws, lineage, TerraformWorkspace(ws))
 	mine.ownership = max(mine.ownership, OwnershipOfFound(ws, lineage))
 
 	if mine.started.IsZero() {
 		mine.started = now
 	}
 
-	return &Contest{lineage: lineage, name: name, mine: mine}
+	return &Contest{lineage: lineage, mine: mine}
 }
 
 func contestantOf(ws Workspace, lineage, name string) contestant {
@@ -83,6 +81,7 @@ func contestantOf(ws Workspace, lineage, name string) contestant {
 	}
 
 	c := contestant{
+		name:      TerraformWorkspace(ws),
 		ownership: t,
 		deleted:   meta.WasDeleted(ws),
 		created:   ws.GetCreationTimestamp(),
@@ -101,12 +100,12 @@ func contestantOf(ws Workspace, lineage, name string) contestant {
 
 // Add adds another Workspace. The description names it in messages.
 func (c *Contest) Add(ws Workspace, description string) {
-	other := contestantOf(ws, c.lineage, c.name)
+	other := contestantOf(ws, c.lineage, c.mine.name)
 	if other.ownership == OwnershipNone || other.uid == c.mine.uid {
 		return
 	}
 
-	other.description, other.name = description, TerraformWorkspace(ws)
+	other.description = description
 
 	if c.first == nil || other.ownerBefore(*c.first) {
 		c.first = &other
@@ -153,16 +152,10 @@ func (c *Contest) Owner() (description string, certain bool) {
 }
 
 // OwnerGoes says whether the Workspace that Owner describes is being deleted.
-func (c *Contest) OwnerGoes() bool { return c.first != nil && c.first.deleted }
+func (c *Contest) OwnerGoes() bool { return c.first.deleted }
 
 // OwnerName returns the name of the Terraform workspace of the Workspace that Owner describes.
-func (c *Contest) OwnerName() string {
-	if c.first == nil {
-		return c.name
-	}
-
-	return c.first.name
-}
+func (c *Contest) OwnerName() string { return c.first.name }
 
 // Undecided describes another Workspace if the resources in the state may be of the one or of the
 // other: both have begun to create theirs when the state was empty, and neither has recorded the end.

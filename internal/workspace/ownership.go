@@ -135,7 +135,7 @@ func TerraformWorkspace(o client.Object) string {
 func Begin(ws Workspace, s commonv1beta1.StateSummary, now time.Time) {
 	others := OwnershipOfFound(ws, s.Lineage) == OwnershipNone
 
-	setState(ws, &s)
+	SetState(ws, &s)
 	changeOwnership(ws, func(own *commonv1beta1.Ownership) {
 		dropOther(own, s.Lineage)
 
@@ -169,7 +169,7 @@ func AllowDestroy(ws Workspace) {
 // BeginCreation records in the status of the Workspace that it creates its infrastructure, from
 // the supplied empty state.
 func BeginCreation(ws Workspace, s commonv1beta1.StateSummary, now time.Time) {
-	setState(ws, &s)
+	SetState(ws, &s)
 	changeOwnership(ws, func(own *commonv1beta1.Ownership) {
 		dropOther(own, s.Lineage)
 
@@ -211,11 +211,11 @@ func GiveUp(ws Workspace, lineage string) bool {
 	}
 
 	Restore(ws, commonv1beta1.Ownership{})
-	setState(ws, nil)
+	SetState(ws, nil)
 
 	// With the checksum, it would seem that a version which recorded no state had written the status last: see isLegacy.
 	if !isLegacyChecksum(ws.GetObservation().Checksum) {
-		setState(ws, &commonv1beta1.StateSummary{})
+		SetState(ws, &commonv1beta1.StateSummary{})
 	}
 
 	return true
@@ -233,7 +233,8 @@ func dropOther(own *commonv1beta1.Ownership, lineage string) {
 	}
 }
 
-func setState(ws Workspace, s *commonv1beta1.StateSummary) {
+// SetState sets the last known state in the status of a Workspace. It is nil if none is known.
+func SetState(ws Workspace, s *commonv1beta1.StateSummary) {
 	o := ws.GetObservation()
 	o.State = s
 	ws.SetObservation(o)

@@ -148,16 +148,15 @@ func (d *destroyer) destroy(ctx context.Context, ws workspace.Workspace) (mine b
 		d.recorder.Event(ws, event.Normal(reasonApplying, "Destroying what was approved: "+approval.id))
 	}
 
-	switch {
-	case state.Empty() || (broken != nil && state.Managed == 0):
-		if err := d.saveDestroyed(ctx, ws, nil); err != nil {
-			return false, err
-		}
-
-		return true, d.forgetState(ctx, ws)
-	default:
+	if !state.Empty() && broken == nil {
 		return true, d.destroyState(ctx, ws, state)
 	}
+
+	if err := d.saveDestroyed(ctx, ws, nil); err != nil {
+		return false, err
+	}
+
+	return true, d.forgetState(ctx, ws)
 }
 
 // stateToDestroy returns the current state. If it can be read only without the module, or a destroy would destroy what the
@@ -368,9 +367,7 @@ func (d *destroyer) forgetState(ctx context.Context, ws workspace.Workspace) err
 		return nil
 	}
 
-	o := ws.GetObservation()
-	o.State = &commonv1beta1.StateSummary{}
-	ws.SetObservation(o)
+	workspace.SetState(ws, &commonv1beta1.StateSummary{})
 
 	// The managed reconciler sets these conditions, too. With this write it has nothing to write.
 	deleting(ws)

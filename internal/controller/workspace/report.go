@@ -143,9 +143,6 @@ func (ps *pass) reportFailed(ctx context.Context, ws workspace.Workspace, cli st
 
 // showLeft writes to the status what an apply or a destroy that failed has left in the state.
 func (ps *pass) showLeft(ws workspace.Workspace, state *terraform.State) {
-	o := ws.GetObservation()
-	o.State = new(summarizeState(state))
-	ws.SetObservation(o)
-
+	workspace.SetState(ws, new(summarizeState(state)))
 	showOutputs(ps.recorder, ws, visibleOutputs(state.Outputs))
 }
