@@ -20,19 +20,12 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// Texts of the managed reconciler about spec.managementPolicies.
+// Texts of the managed reconciler, about spec.managementPolicies and about connection Secrets.
 const (
-	policiesInvalid = "`spec.managementPolicies` is set to a "
-	policiesOff     = policiesInvalid + "non-default value but the feature is not enabled"
-)
-
-// Texts of the managed reconciler about what those policies, or an annotation, prevent.
-const (
+	policiesInvalid  = "`spec.managementPolicies` is set to a "
+	policiesOff      = policiesInvalid + "non-default value but the feature is not enabled"
 	nothingToObserve = "external resource does not exist"
-)
 
-// Texts of the managed reconciler about connection Secrets.
-const (
 	publishing         = "cannot create or update connection secret"
 	secretControlled   = "existing secret is not controlled by UID "
 	secretUncontrolled = "refusing to modify uncontrolled secret of type "

@@ -165,19 +165,23 @@ func (lk *locker) unlock(ctx context.Context, ws workspace.Workspace, l terrafor
 		names = append(names, terraform.DefaultWorkspace)
 	}
 
+	const message = "the CLI cannot remove the lock with the ID %s. "
+
 	b := lk.states.backend.KubernetesBackend()
+	if b.Suffix == "" {
+		return errors.Wrapf(err, message+"It is tried again. If it stays, remove the lock where the state is stored", l.ID)
+	}
 
 	var leases []string
+
 	for _, name := range names {
 		leases = append(leases, leaseKey(b, name).String())
-	}
 
-	// A server of the tenant may say that it has a lock which another Workspace holds here.
-	if b.Suffix == "" || b.Server != "" && b.Server != lk.server {
-		names = nil
-	}
+		// A server of the tenant may say that it has a lock which another Workspace holds here.
+		if b.Server != "" && b.Server != lk.server {
+			continue
+		}
 
-	for _, name := range names {
 		removed, kubeErr := lk.states.releaseLease(ctx, b, name, l)
 		if removed {
 			return nil
@@ -186,12 +190,7 @@ func (lk *locker) unlock(ctx context.Context, ws workspace.Workspace, l terrafor
 		err = errors.Join(err, kubeErr)
 	}
 
-	remedy := "It is tried again. If it stays, remove the lock where the state is stored"
-	if b.Suffix != "" {
-		remedy = "Remove the holder from the Lease with kubectl, in the cluster of the backend: " + strings.Join(leases, " or ")
-	}
-
-	return errors.Wrapf(err, "the CLI cannot remove the lock with the ID %s. %s", l.ID, remedy)
+	return errors.Wrapf(err, message+"Remove the holder from the Lease with kubectl, in the cluster of the backend: %s", l.ID, strings.Join(leases, " or "))
 }
 
 // mayBeLocked says whether a dead process may have left a lock on the state of a Workspace. The

@@ -31,29 +31,24 @@ func (d *destroyer) withWayOut(ws workspace.Workspace, err error) error {
 	}
 
 	if fetchErr := d.module.FetchError(); fetchErr != nil {
-		err = errors.Errorf("%w%s This is the module of an earlier fetch, because it cannot be fetched now: %s", err, stop(err), fetchErr.Error())
+		err = addSentence(err, "This is the module of an earlier fetch, because it cannot be fetched now: "+fetchErr.Error())
 	}
 
 	reads := terraform.MissesValue(err) || terraform.CannotRefresh(err)
 
-	if (reads || terraform.LacksVariable(err)) && d.module.DestroyLacksVariables() {
-		return errors.Errorf("%w%s Variables that -var and -var-file set in spec.forProvider.planArgs, applyArgs or env TF_CLI_ARGS_... are not set in a destroy: add these arguments to spec.forProvider.destroyArgs", err, stop(err))
-	}
-
-	if terraform.MissesValue(err) {
-		return errors.Errorf("%w%s The module refers to a value that is gone. To destroy without a look at it, add \"-refresh=false\" to spec.forProvider.destroyArgs", err, stop(err))
-	}
-
-	if reads {
-		return errors.Errorf("%w%s If what it reads is gone, or not known: to destroy without a look at it, add \"-refresh=false\" to spec.forProvider.destroyArgs", err, stop(err))
-	}
-
-	if d.module.Incomplete() == nil || !errors.Is(err, d.module.Incomplete()) {
+	switch {
+	case (reads || terraform.LacksVariable(err)) && d.module.DestroyLacksVariables():
+		return addSentence(err, "Variables that -var and -var-file set in spec.forProvider.planArgs, applyArgs or env TF_CLI_ARGS_... are not set in a destroy: add these arguments to spec.forProvider.destroyArgs")
+	case terraform.MissesValue(err):
+		return addSentence(err, `The module refers to a value that is gone. To destroy without a look at it, add "-refresh=false" to spec.forProvider.destroyArgs`)
+	case reads:
+		return addSentence(err, `If what it reads is gone, or not known: to destroy without a look at it, add "-refresh=false" to spec.forProvider.destroyArgs`)
+	case d.module.Incomplete() == nil || !errors.Is(err, d.module.Incomplete()):
 		return orLeaveBehind(ws, err)
+	default:
+		return errors.Errorf("%w. To destroy the resources, or to read an encrypted state, takes the values of all variables: restore what is missing, or correct spec.forProvider. "+
+			"To delete the Workspace and leave the infrastructure and its state behind, %s", err, howToOrphan(ws))
 	}
-
-	return errors.Errorf("%w. To destroy the resources, or to read an encrypted state, takes the values of all variables: restore what is missing, or correct spec.forProvider. "+
-		"To delete the Workspace and leave the infrastructure and its state behind, %s", err, howToOrphan(ws))
 }
 
 // A brokenModuleError says that a module is broken, or cannot be fetched, whose resources are to be destroyed.
@@ -71,16 +66,16 @@ func orLeaveBehind(ws workspace.Workspace, err error) error {
 		return err
 	}
 
-	return errors.Errorf("%w%s If that cannot be mended: to delete the Workspace and leave the infrastructure and its state behind, %s", err, stop(err), howToOrphan(ws))
+	return addSentence(err, "If that cannot be mended: to delete the Workspace and leave the infrastructure and its state behind, "+howToOrphan(ws))
 }
 
-// stop returns the end of the sentence of an error, unless the error has it.
-func stop(err error) string {
+// addSentence adds a sentence to an error, which may end with a stop.
+func addSentence(err error, sentence string) error {
 	if strings.HasSuffix(err.Error(), ".") {
-		return ""
+		return errors.Errorf("%w %s", err, sentence)
 	}
 
-	return "."
+	return errors.Errorf("%w. %s", err, sentence)
 }
 
 // howToOrphan says how a person can delete a Workspace and keep its infrastructure.
