@@ -72,17 +72,13 @@ var (
 
 // learn adds the forms of all contents.
 func (v *values) learn() {
-	// Several references may lead to the same value.
-	contents := slices.SortedFunc(slices.Values(v.contents), bytes.Compare)
-	contents = slices.CompactFunc(contents, bytes.Equal)
-	v.contents = nil
-
 	v.starts = make([]uint64, v.size/8+1)
 
-	for _, c := range contents {
+	for _, c := range v.contents {
 		v.content(string(c))
 	}
 
+	v.contents = nil
 	v.forms, v.spaced = distinct(v.forms), distinct(v.spaced)
 }
 
@@ -309,10 +305,7 @@ func escaped(text string) []string {
 		}
 	}
 
-	// Most texts have the same form in several of these languages.
-	slices.Sort(forms)
-
-	return slices.Compact(forms)
+	return distinct(forms) // Most texts have the same form in several of these languages.
 }
 
 // isPlain says whether a character stands for itself in all languages.

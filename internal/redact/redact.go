@@ -62,12 +62,14 @@ var seed = maphash.MakeSeed() //nolint:gochecknoglobals // It is a constant.
 // content, its lines, the strings and values in it, and their likely forms in a configuration,
 // such as the base64 encoding.
 func New(contents ...[]byte) *Secrets {
+	// Several references may lead to the same value.
+	contents = slices.CompactFunc(slices.SortedFunc(slices.Values(contents), bytes.Compare), bytes.Equal)
 	v := &values{contents: contents, seed: maphash.MakeSeed()}
 
 	sum := maphash.Hash{}
 	sum.SetSeed(seed)
 
-	for _, c := range slices.SortedFunc(slices.Values(contents), bytes.Compare) {
+	for _, c := range contents {
 		v.size += len(c)
 		maphash.WriteComparable(&sum, string(c))
 	}
