@@ -65,15 +65,13 @@ func (in *Inputs) originOfVariable(name string) string {
 	p := in.parameters
 	sets := func(words []string) bool { return slices.Contains(namesOfVariables(words), "var="+name) }
 
-	if sets(p.PlanArgs) {
-		return "spec.forProvider.planArgs -var " + name
-	}
-
-	if _, ok := environ.Lookup(in.env, "TF_VAR_"+name); ok {
-		return "spec.forProvider.env TF_VAR_" + name
-	}
+	_, inEnv := environ.Lookup(in.env, "TF_VAR_"+name)
 
 	switch {
+	case sets(p.PlanArgs):
+		return "spec.forProvider.planArgs -var " + name
+	case inEnv:
+		return "spec.forProvider.env TF_VAR_" + name
 	case sets(p.DestroyArgs):
 		return "spec.forProvider.destroyArgs -var " + name
 	case sets(p.ApplyArgs):

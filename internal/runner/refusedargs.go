@@ -5,7 +5,6 @@
 package runner
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -18,41 +17,43 @@ import (
 // runs, is refused. A deletion plans nothing.
 func (in *Inputs) checkArgs(env []string, deletion bool) error {
 	type source struct {
-		name  string
-		words []string
-		plans bool // A plan has the arguments, or an apply.
-		runs  bool // A command that runs has the arguments.
+		name    string
+		command string // Empty for all commands.
+		words   []string
 	}
 
 	p := in.parameters
-
-	// Variables of commands that do not run.
-	ofPlans, unused := []string{"TF_CLI_ARGS_plan", "TF_CLI_ARGS_apply"}, []string{"TF_CLI_ARGS_destroy"}
-	if deletion {
-		unused = ofPlans
-	}
-
 	sources := []source{
-		{name: "spec.forProvider.initArgs", words: p.InitArgs, runs: true},
-		{name: "spec.forProvider.planArgs", words: p.PlanArgs, plans: !deletion, runs: !deletion},
-		{name: "spec.forProvider.applyArgs", words: p.ApplyArgs, plans: !deletion, runs: !deletion},
-		{name: "spec.forProvider.destroyArgs", words: p.DestroyArgs, runs: deletion},
+		{"spec.forProvider.initArgs", "init", p.InitArgs},
+		{"spec.forProvider.planArgs", "plan", p.PlanArgs},
+		{"spec.forProvider.applyArgs", "apply", p.ApplyArgs},
+		{"spec.forProvider.destroyArgs", "destroy", p.DestroyArgs},
 	}
 
 	for _, kv := range env {
-		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "TF_CLI_ARGS") {
-			sources = append(sources, source{name: "the environment variable " + name, words: environ.Words(value), plans: !deletion && slices.Contains(ofPlans, name), runs: !slices.Contains(unused, name)})
+		name, value, _ := strings.Cut(kv, "=")
+		if command, ok := strings.CutPrefix(name, "TF_CLI_ARGS"); ok {
+			sources = append(sources, source{"the environment variable " + name, strings.TrimPrefix(command, "_"), environ.Words(value)})
 		}
 	}
 
 	for _, s := range sources {
+		plans, runs := false, true // Whether a plan, or an apply, has the arguments, and whether a command that runs has them.
+
+		switch s.command {
+		case "plan", "apply":
+			plans, runs = !deletion, !deletion
+		case "destroy":
+			runs = deletion
+		}
+
 		for _, word := range s.words {
 			// No program can have such an argument.
 			if strings.Contains(word, "\x00") {
 				return errors.Errorf("cannot use the argument %.100q in %s: it contains a NUL byte", word, s.name)
 			}
 
-			if name, remedy := refusedArg(word, s.plans, s.runs); remedy != "" {
+			if name, remedy := refusedArg(word, plans, runs); remedy != "" {
 				return errors.Errorf(`cannot use the argument "-%s" in %s: %s`, name, s.name, remedy)
 			}
 		}
