@@ -6,6 +6,7 @@ package workspace
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -142,9 +143,7 @@ func similarPolicies(p xpv2.ManagementPolicies) []string {
 	}
 
 	actions := []xpv2.ManagementAction{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate, xpv2.ManagementActionDelete, xpv2.ManagementActionLateInitialize}
-	least := len(actions) + 1
-
-	var similar []string
+	supported := map[int][]string{} // By the number of differences.
 
 	// Each number is one set, except for the empty one, which pauses the Workspace.
 	for bits := 1; bits < 1<<len(actions); bits++ {
@@ -163,18 +162,12 @@ func similarPolicies(p xpv2.ManagementPolicies) []string {
 			}
 		}
 
-		if difference > least || managed.NewManagementPoliciesResolver(true, set).Validate() != nil {
-			continue
+		if managed.NewManagementPoliciesResolver(true, set).Validate() == nil {
+			supported[difference] = append(supported[difference], policySet(set))
 		}
-
-		if difference < least {
-			least, similar = difference, nil
-		}
-
-		similar = append(similar, policySet(set))
 	}
 
-	return similar
+	return supported[slices.Min(slices.Collect(maps.Keys(supported)))]
 }
 
 // policySet returns management policies as they are written in a manifest.
