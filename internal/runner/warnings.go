@@ -49,12 +49,13 @@ func (r *Runner) warnings() terraform.Warnings {
 func (r *Runner) warnOfInputs() terraform.Warnings {
 	var w terraform.Warnings
 
+	warn := func(field, summary, detail string) {
+		w.First = append(w.First, terraform.Diagnostic{File: field, Summary: summary, Detail: detail})
+	}
+
 	for _, kv := range r.Inputs.env {
 		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "TF_VAR_") && !utf8.ValidString(value) {
-			w.First = append(w.First, terraform.Diagnostic{
-				File: "spec.forProvider.env " + name, Summary: "Not UTF-8",
-				Detail: "a state has another value, so that each plan may find a change. Save it as UTF-8, or encode it with base64, and use base64decode in the module",
-			})
+			warn("spec.forProvider.env "+name, "Not UTF-8", "a state has another value, so that each plan may find a change. Save it as UTF-8, or encode it with base64, and use base64decode in the module")
 		}
 	}
 
@@ -63,15 +64,12 @@ func (r *Runner) warnOfInputs() terraform.Warnings {
 		{"TF_DATA_DIR", "", "the provider chooses the data directory"},
 	} {
 		if value, ok := environ.Lookup(r.Inputs.env, v.name); ok && value != v.usual {
-			w.First = append(w.First, terraform.Diagnostic{File: "spec.forProvider.env " + v.name, Summary: "No effect", Detail: v.instead})
+			warn("spec.forProvider.env "+v.name, "No effect", v.instead)
 		}
 	}
 
 	if r.DestroyLacksVariables() {
-		w.First = append(w.First, terraform.Diagnostic{
-			File: "spec.forProvider.destroyArgs", Summary: "Variables without their values",
-			Detail: "planArgs, applyArgs or TF_CLI_ARGS_... set variables with -var or -var-file, and a deletion uses their defaults, perhaps in another region. Add these arguments",
-		})
+		warn("spec.forProvider.destroyArgs", "Variables without their values", "planArgs, applyArgs or TF_CLI_ARGS_... set variables with -var or -var-file, and a deletion uses their defaults, perhaps in another region. Add these arguments")
 	}
 
 	// With this variable, people choose a file themselves.
@@ -81,7 +79,7 @@ func (r *Runner) warnOfInputs() terraform.Warnings {
 
 	for _, name := range []string{".tofurc", "terraform.rc", "tofu.rc", "credentials.tfrc.json"} {
 		if _, ok := r.Inputs.config[name]; ok {
-			w.First = append(w.First, terraform.Diagnostic{File: r.Inputs.origins[name].field, Summary: "No effect", Detail: "for each CLI, the name must be " + cliConfigFile})
+			warn(r.Inputs.origins[name].field, "No effect", "for each CLI, the name must be "+cliConfigFile)
 		}
 	}
 
