@@ -38,13 +38,6 @@ func recordsNothing(ws Workspace) bool {
 	return own.Lineage == "" && own.CreationStarted == nil && seen.State == nil && seen.Checksum == ""
 }
 
-// isLegacy says whether the last version of the provider that did something for the Workspace recorded no state.
-func isLegacy(ws Workspace) bool {
-	seen := ws.GetObservation()
-
-	return seen.State == nil && wasReconciled(ws)
-}
-
 // availableChecksum says that such a version has left the Workspace Available, and disownedChecksum that the state belongs to another
 // Workspace. They have the length of an MD5, but are none.
 const (

@@ -79,7 +79,8 @@ func ownershipOf(ws Workspace, lineage, name string) StateOwnership {
 		return OwnershipRemembered
 	case own.CreationStarted != nil:
 		return OwnershipBegun
-	case isLegacy(ws):
+	// The last version of the provider that did something for the Workspace recorded no state.
+	case seen == nil && wasReconciled(ws):
 		return OwnershipPossible
 	default:
 		return OwnershipNone
@@ -213,7 +214,7 @@ func GiveUp(ws Workspace, lineage string) bool {
 	Restore(ws, commonv1beta1.Ownership{})
 	SetState(ws, nil)
 
-	// With the checksum, it would seem that a version which recorded no state had written the status last: see isLegacy.
+	// With the checksum, it would seem that a version which recorded no state had written the status last: see ownershipOf.
 	if !isLegacyChecksum(ws.GetObservation().Checksum) {
 		SetState(ws, &commonv1beta1.StateSummary{})
 	}

@@ -7,14 +7,12 @@ package workspace
 import (
 	"context"
 	"fmt"
-	"strings"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/listing"
+	"github.com/crossplane-contrib/provider-terraform/internal/providerconfig"
 	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -44,7 +42,7 @@ func (ps *pass) failed(ws workspace.Workspace, err error) error {
 func (ps *pass) eachWorkspace(ctx context.Context, fn func(ws workspace.Workspace, description string)) error {
 	for _, kind := range workspace.Kinds() {
 		_, err := listing.EachObject(ctx, ps.live, kind.GroupVersionKind, kind.List, func(ws workspace.Workspace) error {
-			fn(ws, fmt.Sprintf("the Workspace %q of %s", strings.TrimPrefix(client.ObjectKeyFromObject(ws).String(), "/"), kind.GroupVersionKind.Group))
+			fn(ws, fmt.Sprintf("the Workspace %q of %s", providerconfig.NameOf(ws.GetNamespace(), ws.GetName()), kind.GroupVersionKind.Group))
 
 			return nil
 		})
