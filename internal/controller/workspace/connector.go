@@ -73,13 +73,10 @@ func (c *connector) Connect(ctx context.Context, ws workspace.Workspace) (manage
 	if err != nil {
 		if meta.WasDeleted(ws) {
 			err = orLeaveBehind(ws, err)
+			deleting(ws)
 		}
 
 		c.recordFailure(ws, err)
-
-		if meta.WasDeleted(ws) {
-			deleting(ws)
-		}
 
 		return nil, err
 	}

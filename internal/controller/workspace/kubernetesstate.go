@@ -120,10 +120,7 @@ func parseSecret(s *corev1.Secret, limit int64) *terraform.State {
 		return nil
 	}
 
-	state, err := terraform.ParseState(data)
-	if err != nil {
-		return nil
-	}
+	state, _ := terraform.ParseState(data)
 
 	return state
 }

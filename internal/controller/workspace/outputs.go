@@ -77,10 +77,7 @@ func stored(value json.RawMessage) json.RawMessage {
 		return value
 	}
 
-	text, err := json.Marshal(v)
-	if err != nil {
-		return value
-	}
+	text, _ := json.Marshal(v) // It was JSON.
 
 	return text
 }

@@ -90,10 +90,7 @@ func (ps *pass) showPlan(ctx context.Context, s *corev1.Secret, id string, text 
 		return nil
 	}
 
-	patch, err := json.Marshal(map[string]any{"data": map[string][]byte{planSecretID: []byte(id), planSecretText: text}})
-	if err != nil {
-		return err
-	}
+	patch, _ := json.Marshal(map[string]any{"data": map[string][]byte{planSecretID: []byte(id), planSecretText: text}}) // Bytes always can be.
 
 	return errors.Wrapf(ps.kube.Patch(ctx, s, client.RawPatch(types.MergePatchType, patch)), "cannot write the plan to Secret %s", client.ObjectKeyFromObject(s))
 }
