@@ -88,7 +88,7 @@ func (r *Runner) explainModule(err error) error {
 
 	p := r.Inputs.parameters
 
-	remedy := cmp.Or(r.endsWithLine(err), r.hasUnknownType(err), module.Mistaken(p), r.refersToWorkspace(err), r.lostLineBreaks(err))
+	remedy := cmp.Or(r.endsWithLine(err), r.hasUnknownType(err), module.Mistaken(p), r.refersToWorkspace(err), r.lostLineBreaks(err), replacesTainted(err))
 	if remedy == "" && p.Source == commonv1beta1.ModuleSourceInline {
 		remedy = r.needsMoreThanInline(err)
 	}
@@ -157,6 +157,16 @@ func (r *Runner) lostLineBreaks(err error) string {
 	}
 
 	return ""
+}
+
+// replacesTainted returns the remedy if a plan would destroy a resource that is protected, and that may be the cause, or "". The CLI does not
+// say why.
+func replacesTainted(err error) string {
+	if !terraform.IsProtected(err) {
+		return ""
+	}
+
+	return "if its creation or a provisioner has failed before, it is tainted, and a plan replaces it: to keep it, untaint it in the state by hand"
 }
 
 // refersToWorkspace returns the remedy if the module refers to terraform.workspace where init evaluates it, and that may be the cause of

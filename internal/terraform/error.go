@@ -372,10 +372,16 @@ func HasOtherEncryption(err error) bool {
 	return says(err, "is encrypted and can not be read", "encountered unencrypted payload", "decryption failed for all provided methods")
 }
 
+// protected is in the refusals of both CLIs to destroy a resource with lifecycle.prevent_destroy.
+const protected = "prevent_destroy set, but the plan calls for"
+
+// IsProtected reports whether a plan, and no deletion, would destroy a resource with lifecycle.prevent_destroy.
+func IsProtected(err error) bool { return !isOf(err, opDestroy) && says(err, protected) }
+
 // IsPrevented reports whether the module does not let a resource be destroyed: it has lifecycle.prevent_destroy, or
 // the configuration of its provider was removed, for example with the module that it was in.
 func IsPrevented(err error) bool {
-	return says(err, "prevent_destroy set, but the plan calls for", "Provider configuration not present", "Provider instance not present")
+	return says(err, protected, "Provider configuration not present", "Provider instance not present")
 }
 
 // MissesValue reports whether a destroy failed because the module refers to a value that is gone, such as an

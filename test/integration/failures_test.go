@@ -109,6 +109,20 @@ func TestFailingUpdate(t *testing.T) {
 	expectOutputs(t, c, ws, map[string]string{"greeting": `"hello"`})
 }
 
+// TestTaintedAndProtected lets the provisioner of a resource fail that may not be destroyed. The CLI does not say why it would replace the
+// resource.
+func TestTaintedAndProtected(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		t.Helper()
+
+		c, ns, shard, _ := useCommon(t, cli)
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, unique("tainted")))),
+			withModule("resource \"terraform_data\" \"db\" {\n  lifecycle {\n    prevent_destroy = true\n  }\n  provisioner \"local-exec\" {\n    command = \"exit 1\"\n  }\n}\n"))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot plan", "terraform_data.db", "prevent_destroy", "to keep it, untaint it in the state by hand")
+	})
+}
+
 // expectReadable fails the test unless a person can read the message.
 func expectReadable(t *testing.T, c xpv2.Condition) {
 	t.Helper()
