@@ -85,7 +85,7 @@ func TestGitCredentials(t *testing.T) {
 			reason: "The file exists, and the message does not ask for one.",
 			repo:   "private",
 			creds:  "http://me:s3cr3t-p4ss@example.org\n",
-			want:   "fatal: cannot sign in to '" + s.url + "': the repository does not exist, or the entries of .git-credentials in spec.credentials of the ProviderConfig do not fit this host, or are refused",
+			want:   "fatal: cannot sign in to '" + s.url + "': the repository does not exist, or the entries of .git-credentials in spec.credentials of the ProviderConfig do not fit this host, or the user in the address",
 		},
 		"WrongFile": {
 			reason: "Wrong credentials are not shown.",

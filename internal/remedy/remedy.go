@@ -13,8 +13,9 @@ import "regexp"
 const AddGitFile = "needs an entry for this host, and for the user in the address, in a file .git-credentials in spec.credentials of the ProviderConfig"
 
 var (
-	// noise says nothing about the cause.
-	noise = regexp.MustCompile(`\berror downloading '[^']*': |Cloning into '[^']*'\.\.\.\s*|\s*Please make sure you have the correct access rights\s+and the repository exists\.`)
+	// noise says nothing about the cause. The address of a download is in front of it, unless it is that of a second one to which the server
+	// has referred.
+	noise = regexp.MustCompile(`^error downloading '[^']*': |Cloning into '[^']*'\.\.\.\s*|\s*Please make sure you have the correct access rights\s+and the repository exists\.`)
 
 	// prompt, denied, page and key match what git and ssh say when they cannot ask for credentials, and when the server
 	// refuses those that they have. Many servers say the same about a repository that does not exist. host matches what they say about

@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-terraform/internal/environ"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
@@ -145,7 +146,7 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 			}
 		}
 
-		args := r.args(toPlan, r.Inputs.parameters.DestroyArgs...)
+		args, doing := r.args(toPlan, r.Inputs.parameters.DestroyArgs...), "cannot destroy"
 
 		imports, err := r.destroyImports(ctx)
 		if err != nil {
@@ -153,7 +154,8 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 		}
 
 		if imports {
-			args = append(args, "-refresh=false") // An import is a part of the refresh. The last of these options counts.
+			// An import is a part of the refresh. The last of these options counts.
+			args, doing = append(args, "-refresh=false"), "cannot destroy (without a refresh, which would import what import blocks name and the state lacks)"
 		}
 
 		sum, err := r.CLI.Destroy(ctx, *r.run, args, progress)
@@ -165,7 +167,7 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 
 		destroyed = sum.Destroy
 
-		return errors.Wrap(r.hold(err), "cannot destroy")
+		return errors.Wrap(r.hold(err), doing)
 	})
 
 	return destroyed, err
@@ -207,6 +209,10 @@ func (r *Runner) checkRemoved(s *terraform.State) error {
 // destroy has destroyed, and then destroy what it has imported. Both CLIs do so before version 1.9.
 func (r *Runner) destroyImports(ctx context.Context) (bool, error) {
 	if r.CLI.Since(terraform.Terraform, "1.9.0") || r.CLI.Since(terraform.OpenTofu, "1.9.0") {
+		return false, nil
+	}
+
+	if slices.Contains(slices.Concat(r.Inputs.parameters.DestroyArgs, environ.Args(r.run.Env, "destroy")), "-refresh=false") {
 		return false, nil
 	}
 

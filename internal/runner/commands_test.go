@@ -277,7 +277,7 @@ func TestWarnOfInputs(t *testing.T) {
 	}{
 		"CLIConfig": {files: []string{".tofurc", cliConfigFile, "credentials.tfrc.json", "terraform.rc"}, want: []string{
 			`spec.credentials of the ProviderConfig, filename ".tofurc": No effect: for each CLI, the name must be .terraformrc`,
-			`spec.credentials of the ProviderConfig, filename "credentials.tfrc.json": No effect: for each CLI, the name must be .terraformrc`,
+			`spec.credentials of the ProviderConfig, filename "credentials.tfrc.json": No effect: the CLI does not read it here: write its tokens into blocks credentials of .terraformrc`,
 			`spec.credentials of the ProviderConfig, filename "terraform.rc": No effect: for each CLI, the name must be .terraformrc`,
 		}},
 		"NamedCLIConfig": {env: []string{"TF_CLI_CONFIG_FILE=.tofurc"}, files: []string{".tofurc"}},

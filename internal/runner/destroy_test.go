@@ -106,6 +106,7 @@ func TestDestroyImports(t *testing.T) {
 		"NotImported": {version: "Terraform v1.8.5", module: block, list: `echo 't.n["a"]'`, ran: []string{listRun, destroyRun + " -refresh=false"}},
 		"OpenTofu":    {version: "OpenTofu v1.8.0", module: block, ran: []string{listRun, destroyRun + " -refresh=false"}},
 		"Unknown":     {version: "OpenTofu v1.8.0", module: "import {\n  for_each = [1]\n  to = t.n[each.key]\n  id = 1\n}\n", ran: []string{listRun, destroyRun + " -refresh=false"}},
+		"NoRefresh":   {version: "Terraform v1.5.7", module: block, args: []string{"-refresh=false"}, ran: []string{destroyRun + " -refresh=false"}},
 		"Refresh":     {version: "Terraform v1.5.7", module: block, args: []string{"-refresh=true"}, ran: []string{listRun, destroyRun + " -refresh=true -refresh=false"}},
 		"NoState":     {version: "Terraform v1.5.7", module: block, list: fails("No state file"), ran: []string{listRun}, err: "cannot read state: No state file"},
 		"NoBlock":     {version: "Terraform v1.5.7", module: "output \"a\" { value = 1 }\n", ran: []string{destroyRun}},

@@ -77,9 +77,14 @@ func (r *Runner) warnOfInputs() terraform.Warnings {
 		return w
 	}
 
-	for _, name := range []string{".tofurc", "terraform.rc", "tofu.rc", "credentials.tfrc.json"} {
-		if _, ok := r.Inputs.config[name]; ok {
-			warn(r.Inputs.origins[name].field, "No effect", "for each CLI, the name must be "+cliConfigFile)
+	const otherName = "for each CLI, the name must be " + cliConfigFile
+
+	for _, f := range []struct{ name, instead string }{
+		{".tofurc", otherName}, {"terraform.rc", otherName}, {"tofu.rc", otherName},
+		{"credentials.tfrc.json", "the CLI does not read it here: write its tokens into blocks credentials of " + cliConfigFile},
+	} {
+		if _, ok := r.Inputs.config[f.name]; ok {
+			warn(r.Inputs.origins[f.name].field, "No effect", f.instead)
 		}
 	}
 

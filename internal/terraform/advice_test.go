@@ -446,6 +446,10 @@ func TestAdvice(t *testing.T) {
 			cli:  `Failed to retrieve available versions for module "vpc" (main.tf:1) from r.example.org: error looking up module versions: 401 Unauthorized.`,
 			here: `Failed to retrieve available versions for module "vpc" (main.tf:1) from r.example.org: error looking up module versions: 401 Unauthorized: set or correct the token for this host in a file .terraformrc in spec.credentials of the ProviderConfig.`,
 		},
+		"SourceOfModule": {
+			cli:  `Could not download module "b" (main.tf:1) source code from "https://h.example.org/x": error downloading 'https://h.example.org/x': error downloading 'https://c.example.org/y.zip': bad response code: 404`,
+			here: `Could not download module "b" (main.tf:1) source code from "https://h.example.org/x": error downloading 'https://c.example.org/y.zip': bad response code: 404`,
+		},
 		"NoTokenOfProviders": {
 			cli:  `Could not retrieve the list of available versions for provider r.example.org/a/b: host r.example.org requires authentication credentials`,
 			here: `Could not retrieve the list of available versions for provider r.example.org/a/b: host r.example.org requires authentication credentials: set or correct the token for this host in a file .terraformrc in spec.credentials of the ProviderConfig`,

@@ -410,8 +410,8 @@ func isOf(err error, ops ...string) bool {
 	return ok && slices.Contains(ops, e.Op)
 }
 
-// wrote reports whether err is that of a run that has written one of the texts to stderr. Terraform prints no
-// diagnostics about a state.
+// wrote reports whether err is that of a run that has written one of the texts to stderr. Commands about states and workspaces, and the
+// init of Terraform 1.5, print no diagnostics.
 func wrote(err error, texts ...string) bool {
 	e, ok := errors.AsType[*Error](err)
 

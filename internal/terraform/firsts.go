@@ -47,6 +47,9 @@ func (f *firsts[T]) add(x T) {
 	}
 }
 
+// has says whether an element was added, also if it was not kept.
+func (f *firsts[T]) has(x T) bool { return f.seen[maphash.Comparable(seed, x)] }
+
 // before orders elements with a property before those without it.
 func before(a, b bool) int {
 	switch {

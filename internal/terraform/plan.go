@@ -48,6 +48,9 @@ type Plan struct {
 	MoreResources int
 	Outputs       []string
 	Drift         []string
+	// CorrectsDrift says that the plan changes something that was changed outside of Terraform. Many attributes change by themselves,
+	// which an apply only records in the state, as it does all changes with -refresh-only.
+	CorrectsDrift bool
 	Deletions     Deletions
 	// Warnings of the run.
 	Warnings Warnings
@@ -112,7 +115,7 @@ func (c *CLI) plan(ctx context.Context, ws Workspace, o PlanOptions) (*Plan, err
 	p := &Plan{
 		File: o.Out, Changes: changes && !r.onlyChecks(), Summary: r.total(), NoSummary: r.summary == nil,
 		Resources: r.planned.kept, MoreResources: r.planned.more, Outputs: r.newOutputs.kept, Drift: r.drift.kept,
-		Deletions: ws.deletions(r.deletes), Warnings: r.warned(ws),
+		CorrectsDrift: r.corrects, Deletions: ws.deletions(r.deletes), Warnings: r.warned(ws),
 	}
 	// Terraform names them, and does not count them.
 	p.Summary.Forget = max(p.Summary.Forget, r.removed)

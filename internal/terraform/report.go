@@ -53,6 +53,7 @@ type report struct {
 	began      bool         // The run began to process a resource,
 	applies    bool         // and to change one.
 	drift      firsts[string]
+	corrects   bool // A plan changes something that has drifted.
 	planned    firsts[ResourceChange]
 	deletes    []ResourceChange // Everything that a plan deletes.
 	removed    int              // The number of resources that a plan removes from the state only.
@@ -210,6 +211,7 @@ func (r *report) addChange(c *jsonHook) {
 		}
 
 		r.planned.add(planned)
+		r.corrects = r.corrects || r.drift.has(planned.Address) // The CLIs report what has drifted first.
 
 		if planned.Action == "remove" || planned.Action == "forget" {
 			r.removed++

@@ -270,3 +270,23 @@ func TestStateDump(t *testing.T) {
 		t.Errorf("want the state, got %.100q", r.state)
 	}
 }
+
+// TestCorrectsDrift has more resources that have drifted than a plan names: one of them is changed back, or none.
+func TestCorrectsDrift(t *testing.T) {
+	t.Parallel()
+
+	for changed, want := range map[string]bool{"z.z": true, "z.other": false} {
+		r := newReport(nil)
+
+		for i := range maxChanges {
+			r.add(fmt.Appendf(nil, `{"change":{"resource":{"addr":"a.a[%d]"},"action":"update"},"type":"resource_drift"}`, i))
+		}
+
+		r.add([]byte(`{"change":{"resource":{"addr":"z.z"},"action":"update"},"type":"resource_drift"}`))
+		r.add([]byte(`{"change":{"resource":{"addr":"` + changed + `"},"action":"update"},"type":"planned_change"}`))
+
+		if r.corrects != want {
+			t.Errorf("%s changes: want %t, got %t", changed, want, r.corrects)
+		}
+	}
+}

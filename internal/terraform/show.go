@@ -67,7 +67,12 @@ func (c *CLI) ReadPlan(ctx context.Context, ws Workspace, file string, args ...s
 		return nil, newError(cmd.op, ws, res, firsts[Diagnostic]{})
 	}
 
-	return &Reading{Effects: effects, Text: []byte(Truncate(ws.redacted(text.text.String()), maxPlanText))}, nil
+	shown := ws.redacted(text.text.String())
+	if len(shown) > maxPlanText {
+		shown = Truncate(shown, maxPlanText) + "\n(the rest is left out)\n"
+	}
+
+	return &Reading{Effects: effects, Text: []byte(shown)}, nil
 }
 
 const opShow = "show"

@@ -103,7 +103,7 @@ func TestDestroyGoesOnAfterImport(t *testing.T) {
 		t.Helper()
 
 		c, ns, shard, _ := useCommon(t, cli)
-		cause := filepath.Join(t.TempDir(), "mended")
+		cause, e := filepath.Join(t.TempDir(), "mended"), newEvidence(t)
 
 		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, unique("import")))), withModule(fmt.Sprintf(`
 import {
@@ -112,6 +112,10 @@ import {
 }
 resource "terraform_data" "imported" {
   depends_on = [terraform_data.full]
+  provisioner "local-exec" {
+    when    = destroy
+    command = "echo destroyed >>'%s/done'"
+  }
 }
 resource "terraform_data" "full" {
   provisioner "local-exec" {
@@ -119,11 +123,11 @@ resource "terraform_data" "full" {
     command = "test -e '%s'"
   }
 }
-`, cause)))
+`, e, cause)))
 		expectReady(t, c, ws)
 		c.remove(t, ws)
 		expectCondition(t, c, ws, "Stalled", corev1.ConditionTrue)
-		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot destroy: ", "terraform_data.full")
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot destroy", "terraform_data.full")
 
 		if err := os.WriteFile(cause, nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -131,5 +135,9 @@ resource "terraform_data" "full" {
 
 		c.annotate(t, ws, requestedAt, unique("request"))
 		expectGone(t, c, ws)
+
+		if done := e.lines(); len(done) != 1 {
+			t.Errorf("want what was imported to be destroyed once, got %q", done)
+		}
 	})
 }

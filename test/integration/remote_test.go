@@ -304,6 +304,8 @@ func TestPrivateModules(t *testing.T) {
 	expectReady(t, c, mixed)
 	expectOutputs(t, c, mixed, map[string]string{"owners": `"two one"`})
 
+	expectNothingOnDisk(t, i, mixed, "password-of-two")
+
 	for _, ws := range []workspace.Workspace{own, foreign, mixed} {
 		expectNothingOnDisk(t, i, ws, "password-of-one")
 	}

@@ -6,7 +6,6 @@ package workspace
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -82,7 +81,7 @@ func (a *applier) Update(ctx context.Context, ws workspace.Workspace) (managed.E
 		return managed.ExternalUpdate{}, a.failed(ws, errors.New("there is nothing to update, and spec.managementPolicies does not allow to create anything: add Create, or set the annotation crossplane.io/external-name to the name of a Terraform workspace that exists"))
 	}
 
-	drift := correctsDrift(a.plan)
+	drift := a.plan != nil && a.plan.CorrectsDrift
 	if drift {
 		a.recorder.Event(ws, event.Normal(reasonDrifted, "Correcting what was changed outside of Terraform: "+describe(summarize(a.plan))))
 	}
@@ -109,12 +108,6 @@ func (a *applier) Update(ctx context.Context, ws workspace.Workspace) (managed.E
 	details, err := a.reportApplied(ctx, ws, o)
 
 	return managed.ExternalUpdate{ConnectionDetails: details}, err
-}
-
-// correctsDrift says whether a plan changes what was changed outside of Terraform. Many attributes change by themselves, which an
-// apply only records in the state, as it does all changes with -refresh-only.
-func correctsDrift(p *terraform.Plan) bool {
-	return p != nil && slices.ContainsFunc(p.Resources, func(c terraform.ResourceChange) bool { return slices.Contains(p.Drift, c.Address) })
 }
 
 // applied describes an apply that succeeded. The numbers of the CLI do not count what it has imported, moved or

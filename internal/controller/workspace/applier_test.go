@@ -221,10 +221,9 @@ func TestUpdate(t *testing.T) {
 	t.Parallel()
 
 	drift := changes()
-	drift.Drift = []string{"a.a", "a.b"}
+	drift.Drift = []string{"a.b"}
 	recorded := drift
-	drift.Resources = []terraform.ResourceChange{{Action: "update", Address: "a.b"}}
-	recorded.Resources = []terraform.ResourceChange{{Action: "update", Address: "a.c"}}
+	drift.CorrectsDrift = true
 
 	cases := map[string]struct {
 		reason string

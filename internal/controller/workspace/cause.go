@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
 
-// Texts of the managed reconciler, about spec.managementPolicies and about connection Secrets.
+// Texts of the managed reconciler: about spec.managementPolicies, about what they or an annotation prevent, and about connection Secrets.
 const (
 	policiesInvalid  = "`spec.managementPolicies` is set to a "
 	policiesOff      = policiesInvalid + "non-default value but the feature is not enabled"

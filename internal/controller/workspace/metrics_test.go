@@ -24,7 +24,7 @@ func TestReconcileMetrics(t *testing.T) {
 
 	drift := changes()
 	drift.Drift = []string{"a.b"}
-	drift.Resources = []terraform.ResourceChange{{Action: "update", Address: "a.b"}}
+	drift.CorrectsDrift = true
 
 	create := func(ctx context.Context, r *attempt) error {
 		_, err := r.Create(ctx, r.ws)

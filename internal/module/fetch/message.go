@@ -56,7 +56,7 @@ func (r Request) message(text string) string {
 // credentialsAdvice says what may be wrong with the credentials for git when it asks for others.
 func (r Request) credentialsAdvice() string {
 	if len(r.GitCredentials) > 0 {
-		return "the entries of .git-credentials in spec.credentials of the ProviderConfig do not fit this host, or are refused"
+		return "the entries of .git-credentials in spec.credentials of the ProviderConfig do not fit this host, or the user in the address"
 	}
 
 	return remedy.AddGitFile
