@@ -80,7 +80,9 @@ func (r *Runner) warnOfInputs() terraform.Warnings {
 	const otherName = "for each CLI, the name must be " + cliConfigFile
 
 	for _, f := range []struct{ name, instead string }{
-		{".tofurc", otherName}, {"terraform.rc", otherName}, {"tofu.rc", otherName},
+		{".tofurc", otherName},
+		{"terraform.rc", otherName},
+		{"tofu.rc", otherName},
 		{"credentials.tfrc.json", "the CLI does not read it here: write its tokens into blocks credentials of " + cliConfigFile},
 	} {
 		if _, ok := r.Inputs.config[f.name]; ok {
