@@ -30,7 +30,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		regexp.MustCompile(`^Failed to request input from user for variable var\.(\S+)$`),
 		"$0: init needs a value, too: set $1 in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_$1, not in planArgs",
 	},
-	{regexp.MustCompile(`Unsuitable value for var\.(\S+) set using -var="[^"]*": `), "The value of $1 in an option -var, in spec.forProvider.planArgs or in env TF_CLI_ARGS_..., is not suitable: "},
+	{regexp.MustCompile(`Unsuitable value for var\.(\S+) set using -var="[^"]*": `), "The value of $1 in an option -var, in spec.forProvider.planArgs, applyArgs or destroyArgs, or in env TF_CLI_ARGS_..., is not suitable: "},
 	{regexp.MustCompile(`Unsuitable value for var\.\S+ set using the (TF_VAR_\S+) environment variable: `), "The value of $1, in spec.forProvider.env or the environment of the provider, is not suitable, or ends with a line break: "},
 	{regexp.MustCompile(`but has an invalid error message as described in the other accompanying messages`), "and its error_message cannot be shown, for example because it refers to a sensitive value"},
 	{regexp.MustCompile(`To proceed, either choose another supported \S+ version or update this version constraint\. Version constraints are normally set .*$`), "Update this version constraint, or choose another version in spec.forProvider.cli"},
@@ -173,6 +173,9 @@ const eitherCLI = `(?:terraform|tofu)`
 
 // partialPlan matches what is said about a plan of a part, after adviseHere. A destroy has no such plans.
 var partialPlan = regexp.MustCompile(` (?:Alternatively, you could|To work around this,) use (?:the option -target )?in spec\.forProvider\.planArgs and applyArgs .*$`)
+
+// ofDestroy names the arguments of a destroy in what adviseHere says about those of a plan.
+var ofDestroy = strings.NewReplacer("from spec.forProvider.planArgs and applyArgs, or add to both, ", "from spec.forProvider.destroyArgs, or add there, ")
 
 // unexpected matches the text about a block or an argument that the CLI does not know in its place.
 var unexpected = regexp.MustCompile(`^((?:Blocks of type|An argument named) "(\w+)" (?:is|are) not expected here)\.(?: Did you mean "[^"]*"\?)?$`)

@@ -34,7 +34,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"ValueOfOption": {
 			cli:  "Unsuitable value for var.n set using -var=\"n=...\": a number is required.",
-			here: "The value of n in an option -var, in spec.forProvider.planArgs or in env TF_CLI_ARGS_..., is not suitable: a number is required.",
+			here: "The value of n in an option -var, in spec.forProvider.planArgs, applyArgs or destroyArgs, or in env TF_CLI_ARGS_..., is not suitable: a number is required.",
 		},
 		"NoConfigPath": {
 			cli:  "Failed to get existing workspaces: Get \"http://localhost/api/v1/namespaces/default/secrets?labelSelector=tfstate%3Dtrue\": dial tcp 127.0.0.1:80: connect: connection refused",

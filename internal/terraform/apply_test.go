@@ -284,6 +284,49 @@ resource "terraform_data" "x" {
 	})
 }
 
+// TestDestroyProvisionerWithoutValue has a destroy provisioner that refers to what the resource did not have when it was applied. It is
+// evaluated without a refresh, too.
+func TestDestroyProvisionerWithoutValue(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{"main.tf": `resource "terraform_data" "x" { triggers_replace = { name = "a" } }`})
+		mustApply(t, c, ws)
+
+		if err := os.WriteFile(filepath.Join(ws.Dir, "main.tf"), []byte(`
+resource "terraform_data" "x" {
+  triggers_replace = { name = "a", url = "u" }
+  provisioner "local-exec" {
+    when    = destroy
+    command = "echo ${self.triggers_replace.url}"
+  }
+}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		for _, args := range [][]string{nil, {"-refresh=false"}} {
+			_, err := c.Destroy(t.Context(), ws, args, nil)
+			if err == nil || !strings.Contains(err.Error(), "self.triggers_replace") || MissesValue(err) || CannotRefresh(err) {
+				t.Errorf("%q: want an error that is not one of the refresh, got %v", args, err)
+			}
+		}
+	})
+}
+
+// TestDestroyTargets ensures that the arguments of a destroy are named, and not those of a plan.
+func TestDestroyTargets(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{"main.tf": `resource "terraform_data" "a" {}`})
+		mustApply(t, c, ws)
+
+		if err := os.WriteFile(filepath.Join(ws.Dir, "main.tf"), []byte("resource \"terraform_data\" \"b\" {}\nresource \"terraform_data\" \"c\" {}\nmoved {\n  from = terraform_data.a\n  to = terraform_data.b\n}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := c.Destroy(t.Context(), ws, []string{"-target=terraform_data.c"}, nil); err == nil || !strings.Contains(err.Error(), "either remove -target from spec.forProvider.destroyArgs, or add there, ") {
+			t.Errorf("want destroyArgs to be named, got %v", err)
+		}
+	})
+}
+
 // TestDestroyWithoutValue destroys a module that refers to an output of another state, which is gone.
 func TestDestroyWithoutValue(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {

@@ -72,7 +72,7 @@ func newError(op string, ws Workspace, res result, reported firsts[Diagnostic]) 
 
 		shown[i] = d.forPeople(ws)
 		if op == opDestroy {
-			shown[i].Detail = partialPlan.ReplaceAllString(shown[i].Detail, "")
+			shown[i].Detail = ofDestroy.Replace(partialPlan.ReplaceAllString(shown[i].Detail, ""))
 		}
 	}
 
@@ -385,9 +385,11 @@ func IsPrevented(err error) bool {
 }
 
 // MissesValue reports whether a destroy failed because the module refers to a value that is gone, such as an
-// output in the state of another module. A destroy evaluates the module only to refresh the state.
+// output in the state of another module. A destroy evaluates the module only to refresh the state, but for provisioners, when it has begun.
 func MissesValue(err error) bool {
-	return isOf(err, opDestroy) && says(err, "Unsupported attribute", "Invalid index", "Unable to find remote state", "Attempt to get attribute from null value")
+	e, ok := errors.AsType[*Error](err)
+
+	return ok && e.Op == opDestroy && !e.applies && says(err, "Unsupported attribute", "Invalid index", "Unable to find remote state", "Attempt to get attribute from null value")
 }
 
 // LacksVariable reports whether a destroy has no value for a variable of the module.
