@@ -155,6 +155,11 @@ func TestGitErrors(t *testing.T) {
 			address: "git::ssh://git@example.org:org/repo.git//m?ref=v1.0.0",
 			want:    `it is not a valid URL. What follows "HOST:" is the number of a port: write ssh://git@HOST/PATH, or git@HOST:PATH without ssh://`,
 		},
+		"SignInPassword": {
+			reason:  "A sign of a password may end the host.",
+			address: "git::https://ci:pa#ss@example.org/repo.git",
+			want:    "it is not a valid URL. Write the signs # / ? @ : of a user or a password as %23 %2F %3F %40 %3A, and % as %25",
+		},
 		"OneSlash": {
 			reason:  "A directory follows two.",
 			address: web + "/none.git/sub",

@@ -132,6 +132,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(` If you wish to automatically generate config for this resource, use the -generate-config-out option within ` + eitherCLI + ` plan\. Otherwise, make sure`), " Make sure"},
 	{regexp.MustCompile(`The plugin logs may contain more details`), "It crashed or was killed, for example because the container of the provider has too little memory"},
 	{regexp.MustCompile(`(argument "[^"]*") given on the command line (is not expected for the selected backend type)`), "$1 in -backend-config in spec.forProvider.initArgs $2"},
+	{regexp.MustCompile(`fork/exec \S+/terraform-provider-[^:]*: permission denied`), "$0: the package has the program without the right to execute it, or the volume is mounted with noexec"},
 	{regexp.MustCompile(`(source code from "[^"]*": )error downloading '[^']*': `), "$1"},
 	{regexp.MustCompile(`from \S+: error looking up module versions: 40[13] [\w ]+|host \S+ (?:requires|rejected the given) authentication credentials`), "$0: set or correct the token for this host in a file .terraformrc in spec.credentials of the ProviderConfig"},
 	{

@@ -446,6 +446,10 @@ func TestAdvice(t *testing.T) {
 			cli:  `Failed to retrieve available versions for module "vpc" (main.tf:1) from r.example.org: error looking up module versions: 401 Unauthorized.`,
 			here: `Failed to retrieve available versions for module "vpc" (main.tf:1) from r.example.org: error looking up module versions: 401 Unauthorized: set or correct the token for this host in a file .terraformrc in spec.credentials of the ProviderConfig.`,
 		},
+		"NotExecutable": {
+			cli:  `failed to instantiate provider "registry.opentofu.org/a/b" to obtain schema: fork/exec .terraform/providers/registry.opentofu.org/a/b/1.0.0/linux_amd64/terraform-provider-b_v1.0.0: permission denied`,
+			here: `failed to instantiate provider "registry.opentofu.org/a/b" to obtain schema: fork/exec .terraform/providers/registry.opentofu.org/a/b/1.0.0/linux_amd64/terraform-provider-b_v1.0.0: permission denied: the package has the program without the right to execute it, or the volume is mounted with noexec`,
+		},
 		"SourceOfModule": {
 			cli:  `Could not download module "b" (main.tf:1) source code from "https://h.example.org/x": error downloading 'https://h.example.org/x': error downloading 'https://c.example.org/y.zip': bad response code: 404`,
 			here: `Could not download module "b" (main.tf:1) source code from "https://h.example.org/x": error downloading 'https://c.example.org/y.zip': bad response code: 404`,

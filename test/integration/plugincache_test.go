@@ -8,6 +8,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -134,13 +135,13 @@ func testBrokenProvider(t *testing.T, cli, cache string) {
 		t.Fatal(err)
 	}
 
-	write := func(program []byte) {
-		if err := os.WriteFile(name, zippedProgram(t, "terraform-provider-time_v0.14.2", program), 0o600); err != nil {
+	write := func(program []byte, mode fs.FileMode) {
+		if err := os.WriteFile(name, zippedProgram(t, "terraform-provider-time_v0.14.2", program, mode), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 
-	write([]byte("<html>Sign in</html>\n"))
+	write([]byte("<html>Sign in</html>\n"), 0o755)
 
 	i := startInstance(t, c, withShard(shard), withCLI(shared.clis[cli]), withEnv("TF_PLUGIN_CACHE_DIR", cache))
 
@@ -161,7 +162,14 @@ func testBrokenProvider(t *testing.T, cli, cache string) {
 		t.Fatal(err)
 	}
 
-	write(program)
+	write(program, 0o644)
+
+	for _, ws := range all {
+		c.request(t, ws)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "permission denied: the package has the program without the right to execute it")
+	}
+
+	write(program, 0o755)
 
 	for _, ws := range all {
 		c.request(t, ws)
@@ -191,7 +199,7 @@ func testBrokenProvider(t *testing.T, cli, cache string) {
 	}
 
 	// The mirror replaces the files of the version. A lock file of the module would refuse them.
-	write(append(program, 0))
+	write(append(program, 0), 0o755)
 
 	if err := os.RemoveAll(filepath.Join(i.workdir(string(all[0].GetUID())), ".terraform", "providers")); err != nil {
 		t.Fatal(err)
@@ -203,13 +211,13 @@ func testBrokenProvider(t *testing.T, cli, cache string) {
 }
 
 // zippedProgram returns an archive with a program.
-func zippedProgram(t *testing.T, name string, program []byte) []byte {
+func zippedProgram(t *testing.T, name string, program []byte, mode fs.FileMode) []byte {
 	t.Helper()
 
 	buf := bytes.Buffer{}
 	w := zip.NewWriter(&buf)
 	h := &zip.FileHeader{Name: name}
-	h.SetMode(0o755)
+	h.SetMode(mode)
 
 	f, err := w.CreateHeader(h)
 	if err == nil {

@@ -91,7 +91,11 @@ type pathDetector struct {
 // Detect refuses relative paths, because they have no base.
 func (d *pathDetector) Detect(src, pwd string) (string, bool, error) {
 	// What a URL says after a colon may be a part of a password: the message does not show it.
-	if strings.Contains(src, "://") {
+	if scheme, rest, ok := strings.Cut(src, "://"); ok {
+		if strings.HasPrefix(scheme, "http") && strings.Contains(rest, "@") {
+			return "", true, errors.New("it is not a valid URL. Write the signs # / ? @ : of a user or a password as %23 %2F %3F %40 %3A, and % as %25")
+		}
+
 		return "", true, errors.New(`it is not a valid URL. What follows "HOST:" is the number of a port: write ssh://git@HOST/PATH, or git@HOST:PATH without ssh://. Write % as %25`)
 	}
 
