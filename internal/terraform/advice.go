@@ -176,7 +176,7 @@ const eitherCLI = `(?:terraform|tofu)`
 var partialPlan = regexp.MustCompile(` (?:Alternatively, you could|To work around this,) use (?:the option -target )?in spec\.forProvider\.planArgs and applyArgs .*$`)
 
 // ofDestroy names the arguments of a destroy in what adviseHere says about those of a plan.
-var ofDestroy = strings.NewReplacer("from spec.forProvider.planArgs and applyArgs, or add to both, ", "from spec.forProvider.destroyArgs, or add there, ")
+var ofDestroy = strings.NewReplacer("from spec.forProvider.planArgs and applyArgs, or add to both, ", "from spec.forProvider.destroyArgs, or add there, ") //nolint:gochecknoglobals // It is a constant.
 
 // unexpected matches the text about a block or an argument that the CLI does not know in its place.
 var unexpected = regexp.MustCompile(`^((?:Blocks of type|An argument named) "(\w+)" (?:is|are) not expected here)\.(?: Did you mean "[^"]*"\?)?$`)
