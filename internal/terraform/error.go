@@ -238,14 +238,11 @@ func NeedsStateInit(err error) bool {
 	return !isOf(err, opInit) && says(err, "This state requires provider", "unavailable provider")
 }
 
-// brokenProgram matches why the program of a provider does not start.
-var brokenProgram = regexp.MustCompile(`fork/exec [^:]*: (?:exec format error|permission denied)`)
-
 // HasBrokenProvider reports whether the program of an installed provider is none for this machine, or not executable: its source may have sent a
 // web page, for example. The checksums of the package are right, so that another Init alone changes nothing.
 func HasBrokenProvider(err error) bool {
 	return !isOf(err, opInit) && anyError(err, func(d Diagnostic) bool {
-		return d.says("failed to instantiate provider") && brokenProgram.MatchString(oneLine(d.Detail))
+		return d.says("failed to instantiate provider") && d.says("exec format error", "permission denied")
 	})
 }
 
