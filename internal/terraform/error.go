@@ -242,7 +242,7 @@ func NeedsStateInit(err error) bool {
 // web page, for example. The checksums of the package are right, so that another Init alone changes nothing.
 func HasBrokenProvider(err error) bool {
 	return !isOf(err, opInit) && anyError(err, func(d Diagnostic) bool {
-		return d.says("failed to instantiate provider") && d.says("exec format error", "permission denied")
+		return d.says("failed to instantiate provider") && d.says("fork/exec") && d.says("exec format error", "permission denied")
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Limits of the text of a plan. What is read is more than what is kept, so that no secret is cut before it is found.
@@ -67,12 +68,7 @@ func (c *CLI) ReadPlan(ctx context.Context, ws Workspace, file string, args ...s
 		return nil, newError(cmd.op, ws, res, firsts[Diagnostic]{})
 	}
 
-	shown := ws.redacted(text.text.String())
-	if len(shown) > maxPlanText {
-		shown = Truncate(shown, maxPlanText) + "\n(the rest is left out)\n"
-	}
-
-	return &Reading{Effects: effects, Text: []byte(shown)}, nil
+	return &Reading{Effects: effects, Text: shorten(ws.redacted(text.text.String()), maxPlanText)}, nil
 }
 
 const opShow = "show"
@@ -135,4 +131,17 @@ func readEntry(f *zip.File) ([]byte, error) {
 	defer r.Close() //nolint:errcheck // Nothing was written.
 
 	return io.ReadAll(io.LimitReader(r, maxAnswer))
+}
+
+// shorten returns at most n bytes of a text, with a last line that says so if there are more.
+func shorten(text string, n int) []byte {
+	if len(text) <= n {
+		return []byte(text)
+	}
+
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+
+	return fmt.Appendf(nil, "%s\n(%d bytes more)\n", text[:n], len(text)-n)
 }

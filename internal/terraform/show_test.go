@@ -118,3 +118,13 @@ func TestEffectsOf(t *testing.T) {
 		t.Error("want an error for what is no plan")
 	}
 }
+
+func TestShorten(t *testing.T) {
+	t.Parallel()
+
+	for text, want := range map[string]string{"abc": "abc", "abcd": "abc\n(1 bytes more)\n", "abüd": "ab\n(3 bytes more)\n"} {
+		if got := string(shorten(text, 3)); got != want {
+			t.Errorf("shorten(%q, 3): want %q, got %q", text, want, got)
+		}
+	}
+}

@@ -151,10 +151,10 @@ func (c *Contest) Owner() (description string, certain bool) {
 	return c.first.description, c.first.certain
 }
 
-// OwnerGoes says whether the Workspace that Owner describes is being deleted.
+// OwnerGoes says whether the Workspace that Owner describes is being deleted. There must be one.
 func (c *Contest) OwnerGoes() bool { return c.first.deleted }
 
-// OwnerName returns the name of the Terraform workspace of the Workspace that Owner describes.
+// OwnerName returns the name of the Terraform workspace of the Workspace that Owner describes. There must be one.
 func (c *Contest) OwnerName() string { return c.first.name }
 
 // Undecided describes another Workspace if the resources in the state may be of the one or of the

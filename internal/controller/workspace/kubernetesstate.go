@@ -120,7 +120,7 @@ func parseSecret(s *corev1.Secret, limit int64) *terraform.State {
 		return nil
 	}
 
-	state, _ := terraform.ParseState(data)
+	state, _ := terraform.ParseState(data) // It is nil if that is no state.
 
 	return state
 }

@@ -179,7 +179,6 @@ func (p *progress) result(err error) string {
 
 	switch {
 	case err != nil:
-		// Without its duration, so that Events of equal attempts are one.
 		text += p.steps()
 
 		if len(p.tainted) > 0 {
@@ -187,6 +186,7 @@ func (p *progress) result(err error) string {
 			text += "; created, but a provisioner failed, so that the next apply creates it once more: " + strings.Join(made[:min(len(made), maxSteps)], ", ")
 		}
 
+		// Without its duration, so that Events of equal attempts are one.
 		return "Failed: " + text
 	case p.destroys:
 		return fmt.Sprintf("Destroyed in %s: %d destroyed%s", took, p.done["delete"], p.steps())
