@@ -15,6 +15,9 @@ var (
 	// forced matches the prefix that a go-getter address may have before the URL.
 	forced = regexp.MustCompile(`^(?:[A-Za-z0-9]+::)*`)
 
+	// withHost matches a text that begins with a host of a domain.
+	withHost = regexp.MustCompile(`^(?:[A-Za-z0-9-]+\.)+[A-Za-z]+(?::[0-9]+)?/`)
+
 	// addresses matches URLs in a text.
 	addresses = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s'"<>]+`)
 )
@@ -56,9 +59,15 @@ func Address(address string) string {
 func withoutUser(scheme, rest string) string {
 	authority, _, _ := strings.Cut(rest, "/")
 	at := strings.LastIndex(authority, "@")
-	// A slash in a password looks like the end of the host.
-	if path, _, _ := strings.Cut(rest[at+1:], "?"); scheme != "" && !isValid(scheme+path) {
+	path, _, _ := strings.Cut(rest[at+1:], "?")
+
+	// A slash in a password looks like the end of the host, and digits before it like a port.
+	switch {
+	case scheme == "":
+	case !isValid(scheme + path):
 		at = strings.LastIndex(rest, "@")
+	case hidesHost(path):
+		at += 1 + strings.LastIndex(path, "@")
 	}
 
 	if rest[:at+1] == "git@" {
@@ -67,6 +76,15 @@ func withoutUser(scheme, rest string) string {
 	}
 
 	return rest[at+1:]
+}
+
+// hidesHost reports whether what looks like a host may be the begin of a user or password: it has no domain, and what follows an at
+// sign has one. The path of a host of the cluster may have an at sign, too, for a package or a version.
+func hidesHost(address string) bool {
+	host, _, _ := strings.Cut(address, "/")
+	at := strings.LastIndex(address, "@")
+
+	return !strings.Contains(host, ".") && at > 0 && withHost.MatchString(address[at+1:])
 }
 
 func isValid(address string) bool {

@@ -107,10 +107,6 @@ func (lk *locker) whyLocked(ctx context.Context, ws workspace.Workspace, l terra
 		return why, removal, nil
 	}
 
-	if lk.Locks.Users.UsedByOthers(meta.GetExternalName(ws)) {
-		return "it may be held for another Workspace with the same external name, which this instance works on now", time.Time{}, nil
-	}
-
 	other, err := lk.holder(ctx, ws, l)
 	if other == "" || err != nil {
 		return "", time.Time{}, err
@@ -139,6 +135,10 @@ func (lk *locker) holder(ctx context.Context, ws workspace.Workspace, l terrafor
 	// No other Workspace changes a state that this one has recorded as its own.
 	if lineage != "" && lineage == ws.GetOwnership().Lineage {
 		return "", nil
+	}
+
+	if lk.Locks.Users.UsedByOthers(meta.GetExternalName(ws)) {
+		return "another Workspace with the same external name that this instance works on now", nil
 	}
 
 	holder := ""

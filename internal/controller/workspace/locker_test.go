@@ -326,7 +326,7 @@ func TestWhyLocked(t *testing.T) {
 			reason: "Another Workspace works with the state and may hold the lock.",
 			users:  []string{name, name},
 			who:    "root@dead",
-			want:   "it may be held for another Workspace with the same external name, which this instance works on now",
+			want:   "it may be held for another Workspace with the same external name that this instance works on now, which may use the same backend",
 		},
 		"OnlyObserves": {
 			reason:   "A Workspace that only observes leaves the lock to the owner of the state.",
@@ -418,9 +418,25 @@ func TestUnlock(t *testing.T) {
 		state  terraform.State
 		err    error
 		served bool
+		shared bool
 		ran    []string
 		want   string
 	}{
+		"OwnName": {
+			reason: "Nor one of the same name that this instance works on now.",
+			ws:     with(owner),
+			state:  ownState(),
+			shared: true,
+			ran:    []string{plan, pull, unlock, plan},
+		},
+		"SharedName": {
+			reason: "The other one may work on the same state, which nothing owns yet.",
+			ws:     with(begun),
+			state:  blank,
+			shared: true,
+			ran:    []string{plan, pull},
+			want:   "it may be held for another Workspace with the same external name",
+		},
 		"Own": {
 			reason: "No other Workspace changes a state that has an owner.",
 			ws:     with(owner),
@@ -504,6 +520,12 @@ func TestUnlock(t *testing.T) {
 			r.Locks.Predecessors = func(client.Object) statelock.Predecessors { return statelock.Predecessors{Hosts: []string{host}} }
 			r.Locks.IsServed = func(_ context.Context, o client.Object, on string) bool {
 				return tc.served && o.GetUID() == "b" && on == host
+			}
+
+			r.Locks.Users.Use("ws")
+
+			if tc.shared {
+				r.Locks.Users.Use("ws")
 			}
 
 			err := r.planner.locks.withLock(t.Context(), r.ws, func() error {
