@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 )
@@ -59,8 +60,13 @@ func ReadPlanID(ws Workspace, s commonv1beta1.StateSummary, key []byte, cli stri
 
 // DeletionID returns the ID of the deletion of everything in the supplied state.
 func DeletionID(ws Workspace, s commonv1beta1.StateSummary) string {
-	return approvalID("x-", ws, s, "")
+	return approvalID(deletionPrefix, ws, s, "")
 }
+
+const deletionPrefix = "x-"
+
+// IsDeletion says whether an ID is one of DeletionID.
+func IsDeletion(id string) bool { return strings.HasPrefix(id, deletionPrefix) }
 
 // Approves says whether a person has approved the plan, or the deletion, with the supplied ID.
 func Approves(ws Workspace, id string) bool {

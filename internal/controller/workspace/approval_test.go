@@ -438,3 +438,31 @@ func TestDeletionApproval(t *testing.T) {
 		})
 	}
 }
+
+// TestFailedDeletionWithPlan ensures that a deletion which fails asks for no answer to a plan of before, and still for that to itself.
+func TestFailedDeletionWithPlan(t *testing.T) {
+	t.Parallel()
+
+	for id, want := range map[string]corev1.ConditionStatus{"d-1": corev1.ConditionFalse, "": corev1.ConditionFalse, "x-1": corev1.ConditionTrue} {
+		r := newAttempt(t, with(owner, deleted, func(ws *clusterv1beta1.Workspace) {
+			o := ws.GetObservation()
+			o.Plan = &commonv1beta1.PlanSummary{ID: id}
+			ws.SetObservation(o)
+			ws.SetConditions(xpv2.Condition{Type: workspace.TypeAwaitingApproval, Status: corev1.ConditionTrue, Reason: reasonApprovalOutdated})
+		}))
+		r.approves = commonv1beta1.ApprovalDestroy
+		r.runner.stateErr = errors.New("boom")
+
+		if _, err := r.Delete(t.Context(), r.ws); err == nil {
+			t.Fatal("want an error")
+		}
+
+		if c := r.ws.GetCondition(workspace.TypeAwaitingApproval); c.Status != want {
+			t.Errorf("a plan with the ID %q: want AwaitingApproval %s, got %s", id, want, c.Status)
+		}
+
+		if p := r.ws.GetObservation().Plan; (p != nil) != (want == corev1.ConditionTrue) {
+			t.Errorf("a plan with the ID %q: it is in the status: %t", id, p != nil)
+		}
+	}
+}

@@ -93,6 +93,18 @@ func awaiting(ws workspace.Workspace, waits *schedule.Awaiting, approved bool) {
 	}
 }
 
+// forgetPlan is for a failed deletion: nothing reads the answer to a plan of before any more.
+func forgetPlan(ws workspace.Workspace) {
+	o := ws.GetObservation()
+	if ws.GetCondition(workspace.TypeAwaitingApproval).Status != corev1.ConditionTrue || o.Plan != nil && workspace.IsDeletion(o.Plan.ID) {
+		return
+	}
+
+	o.Plan = nil
+	ws.SetObservation(o)
+	awaiting(ws, nil, false)
+}
+
 // diedApplying sets Ready if a process died in the apply of an approved plan, which the status has, and the rest waits: an apply that
 // has ended leaves no plan, or a failure.
 func diedApplying(ws workspace.Workspace, plan *commonv1beta1.PlanSummary, rest *schedule.Awaiting) {

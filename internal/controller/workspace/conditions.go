@@ -189,7 +189,9 @@ func (c *connector) recordFailure(ws workspace.Workspace, err error) {
 	f := c.records.Fail(ws, kerrors.IsNotFound(err))
 
 	// Deletion increases the generation without a change of the specification.
-	if !meta.WasDeleted(ws) {
+	if meta.WasDeleted(ws) {
+		forgetPlan(ws)
+	} else {
 		changeFailed(ws)
 	}
 
