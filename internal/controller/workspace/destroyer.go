@@ -281,7 +281,7 @@ func (d *destroyer) destroyState(ctx context.Context, ws workspace.Workspace, fo
 	switch {
 	case err == nil && complete:
 		err = d.destroyedAll(ctx, ws, found, destroyed)
-	case found.Managed == 0 && (mayBeBroken(err) || terraform.MissesValue(err) || terraform.CannotRefresh(err)):
+	case found.Managed == 0 && (mayBeBroken(err) || terraform.CannotRefresh(err)):
 		// A module that was broken from the start, or looks up what is gone, must not block the deletion of its Workspace.
 		err = nil
 	}
