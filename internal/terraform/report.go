@@ -220,12 +220,15 @@ func (r *report) addChange(c *jsonHook) {
 		if planned.Deletes() {
 			r.deletes = append(r.deletes, planned)
 		}
-	case c.Reason == "read_because_check_nested":
+	case c.Reason == readInCheck:
 		r.checkReads = true
 	case action == "read":
 		r.reads = true
 	}
 }
+
+// readInCheck is why a plan reads a data source in a check block.
+const readInCheck = "read_because_check_nested"
 
 func (r *report) addOutputs(in map[string]jsonOutput) {
 	r.outputs = applied(in)

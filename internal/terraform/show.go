@@ -74,7 +74,8 @@ func (c *CLI) ReadPlan(ctx context.Context, ws Workspace, file string, args ...s
 const opShow = "show"
 
 // effectsOf returns the part of a plan that decides what its apply does. A plan has the time when it was made, too.
-// Resources without a change are left out: what they are read as may differ each time.
+// Resources without a change are left out, and data sources in check blocks, which the apply reads again: what they are read as may
+// differ each time.
 // sources are those of the modules: the CLI shows no locals, and only a part of the expressions.
 func effectsOf(raw []byte, sources map[string]string) ([]byte, error) {
 	var plan struct {
@@ -98,7 +99,7 @@ func effectsOf(raw []byte, sources map[string]string) ([]byte, error) {
 		_, moved := c["previous_address"]
 		_, imports := change["importing"]
 
-		return len(actions) == 1 && actions[0] == "no-op" && !moved && !imports
+		return c["action_reason"] == readInCheck || len(actions) == 1 && actions[0] == "no-op" && !moved && !imports
 	})
 
 	plan.Sources = sources

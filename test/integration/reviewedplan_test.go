@@ -180,6 +180,17 @@ func TestUnstablePlan(t *testing.T) {
 	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`resource "terraform_data" "time" { input = plantimestamp() }`), withApproval(commonv1beta1.ApprovalAlways), polledOften)
 	expectCondition(t, c, ws, awaitingApproval, corev1.ConditionTrue, "This plan differs each time it is made, for example because of plantimestamp(): it cannot be approved. ")
 
+	// The approval of a plan that is gone is no reason for another one.
+	approved := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(`resource "terraform_data" "time" { input = plantimestamp() }`), withApproval(commonv1beta1.ApprovalAlways))
+	id := expectPending(t, c, approved, "PlanPending")
+
+	for range 2 {
+		c.annotate(t, approved, approvePlan, id)
+		id = expectPending(t, c, approved, "ApprovalOutdated", "The annotation has the ID of another plan, "+id)
+	}
+
+	expectCondition(t, c, approved, awaitingApproval, corev1.ConditionTrue, "This plan differs each time it is made")
+
 	encrypted := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(encryptedPlans), withApproval(commonv1beta1.ApprovalAlways))
 	expectCondition(t, c, encrypted, awaitingApproval, corev1.ConditionTrue, "the module encrypts plans, ", "Remove plan from the block encryption of the module")
 
@@ -191,4 +202,42 @@ func TestUnstablePlan(t *testing.T) {
 	c.create(t, foreign)
 	c.relabel(t, other, shard)
 	expectCondition(t, c, other, xpv2.TypeSynced, corev1.ConditionFalse, "cannot ask for the approval of the plan: ", "something else has made it")
+}
+
+// TestApprovalWithCheck has a plan that is the same, although the data source of a check reads something else each time.
+func TestApprovalWithCheck(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		t.Helper()
+
+		c, ns, shard, _ := useCommon(t, cli)
+		dir := newEvidence(t)
+		state := func(date string) {
+			dir.write(t, "state", `{"version": 4, "outputs": {"status": {"value": 200, "type": "number"}, "date": {"value": "`+date+`", "type": "string"}}}`)
+		}
+
+		state("Mon")
+
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, unique("check")))),
+			withVar("dir", string(dir)), withApproval(commonv1beta1.ApprovalAlways), withModule(`
+variable "dir" { type = string }
+resource "terraform_data" "x" { input = 1 }
+check "health" {
+  data "terraform_remote_state" "answer" {
+    backend = "local"
+    config  = { path = "${var.dir}/state" }
+  }
+  assert {
+    condition     = data.terraform_remote_state.answer.outputs.status == 200
+    error_message = "unhealthy"
+  }
+}
+`))
+		id := expectPending(t, c, ws, "PlanPending", "1 to add")
+
+		state("Tue")
+		expectAnotherPlan(t, c, ws)
+		c.annotate(t, ws, approvePlan, id)
+		expectReady(t, c, ws)
+	})
 }

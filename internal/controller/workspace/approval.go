@@ -129,7 +129,9 @@ func (a *approver) approval(ctx context.Context, ws workspace.Workspace, p *terr
 		return ap, errors.Wrap(err, "cannot ask for the approval of the plan")
 	}
 
-	if b := before.Awaiting; b != nil && before.Desired == schedule.Desired(ws) && before.Plan.ID != ap.id && before.State.Serial == int64(p.Prior.Serial) { //nolint:gosec // As in the status.
+	// An approval, or the request of a plan, is no reason for another one.
+	same := ws.GetCondition(workspace.TypeAwaitingApproval).ObservedGeneration == ws.GetGeneration()
+	if b := before.Awaiting; b != nil && same && before.Plan.ID != ap.id && before.State.Serial == int64(p.Prior.Serial) { //nolint:gosec // As in the status.
 		ap.waits.Changed = b.Changed + 1
 	}
 
