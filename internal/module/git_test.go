@@ -155,6 +155,11 @@ func TestGitErrors(t *testing.T) {
 			address: "git::ssh://git@example.org:org/repo.git//m?ref=v1.0.0",
 			want:    `it is not a valid URL. What follows "HOST:" is the number of a port: write ssh://git@HOST/PATH, or git@HOST:PATH without ssh://`,
 		},
+		"NoUser": {
+			reason:  "The form of scp needs the user, or the host is a scheme.",
+			address: "github.com:org/repo.git",
+			want:    "download not supported for scheme 'github.com'. For git, write git@HOST:PATH",
+		},
 		"SignInPassword": {
 			reason:  "A sign of a password may end the host.",
 			address: "git::https://ci:pa#ss@example.org/repo.git",

@@ -82,7 +82,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`like -var="key=value"`), "like -var=key=value"},
 	{regexp.MustCompile(`was assigned on the command line`), "was assigned by an option -var in spec.forProvider.planArgs, applyArgs or destroyArgs"},
 	{regexp.MustCompile(` For most commands, you can disable locking with the "-lock=false" flag, but this is not recommended\.`), ""},
-	{regexp.MustCompile(`(?:please call the "force-unlock" command to unlock the state manually(?:\. This is a very dangerous operation .* no one else is holding a lock)?|You may have to force-unlock this state in order to use it again)`), "remove the lock where the state is stored, if the provider does not do so"},
+	{regexp.MustCompile(`(?:please call the "force-unlock" command to unlock the state manually(?:\. This is a very dangerous operation .* no one else is holding a lock)?|You may have to force-unlock this state in order to use it again)`), "if nothing holds the lock and the provider does not remove it, remove it where the state is stored"},
 	{regexp.MustCompile(`Running "` + eitherCLI + ` apply" again at this point will create a forked state, making it harder to recover\. To retry writing this state, use the following command: ` + eitherCLI + ` state push errored\.tfstate`), "The provider saves this file before the next plan"},
 	{
 		regexp.MustCompile(`As a fallback, the raw state data is printed above as a JSON object\. To retry writing this state, copy the state data \(from the first \{ to the last \} inclusive\) and save it into a local file called errored\.tfstate, then run the following command: ` + eitherCLI + ` state push errored\.tfstate`),
@@ -117,7 +117,11 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`was created by a newer provider version than is currently selected\. Upgrade the \S+ provider to work with this state`), "was created by a newer provider version than is selected: " + newerProvider},
 	{
 		regexp.MustCompile(`does not have a "version" attribute, which is required to identify the format version`),
-		"$0: if OpenTofu has encrypted it, spec.forProvider.cli must be OpenTofu, with that encryption, until the state is decrypted",
+		"$0: if OpenTofu has encrypted it, only OpenTofu can read it (spec.forProvider.cli), with that encryption",
+	},
+	{
+		regexp.MustCompile(`(error loading the remote state: .*state file is encrypted and can not be read) without an encryption configuration`),
+		"$1: give its encryption in a block remote_state_data_sources, in the block encryption of the module or of spec.configuration",
 	},
 	{regexp.MustCompile(`missing "=" after "(?:[^"\\]|\\.)*" in connection info string"?`), "a value in the connection string (conn_str, or env PG_CONN_STR) has a space: put it in single quotes"},
 	{
@@ -134,6 +138,18 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`(argument "[^"]*") given on the command line (is not expected for the selected backend type)`), "$1 in -backend-config in spec.forProvider.initArgs $2"},
 	{regexp.MustCompile(`fork/exec \S+/terraform-provider-[^:]*: permission denied`), "$0: the package has the program without the right to execute it, or the volume is mounted with noexec"},
 	{regexp.MustCompile(`(source code from "[^"]*": )error downloading '[^']*': `), "$1"},
+	{
+		regexp.MustCompile(`(remote module package "ssh://[^"]*")\. If you intended this as a path relative .*$`),
+		`$1: what follows "HOST:" is the number of a port. Write ssh://git@HOST/PATH, or git@HOST:PATH without ssh://`,
+	},
+	{
+		regexp.MustCompile(`(remote module package "[^"]*://[^"]*")\. If you intended this as a path relative .*$`),
+		"$1: it is not a valid URL. Write the signs # / ? @ : of a user or a password as %23 %2F %3F %40 %3A, and % as %25",
+	},
+	{regexp.MustCompile(`no source URL was returned`), "the server offers no module there: use the address of an archive, or git:: and the address of a repository"},
+	{regexp.MustCompile(`(?:pathspec '[^']*//[^']*' did not match .*|invalid ref: "[^"]*//[^"]*")$`), `$0: write //DIRECTORY before the "?"`},
+	{regexp.MustCompile(`source code from "[^"]*\.git/[^/"?][^"]*": .*(?:not found|does not appear to be a git repository|cannot sign in to).*$`), "$0. Write //DIRECTORY after .git"},
+	{regexp.MustCompile(`download not supported for scheme '[\w-]+(?:\.[\w-]+)+'`), "$0: for git, write git@HOST:PATH"},
 	{regexp.MustCompile(`from \S+: error looking up module versions: 40[13] [\w ]+|host \S+ (?:requires|rejected the given) authentication credentials`), "$0: set or correct the token for this host in a file .terraformrc in spec.credentials of the ProviderConfig"},
 	{
 		regexp.MustCompile(`the string provided in credentials is neither valid json nor a valid file path`),

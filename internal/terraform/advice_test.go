@@ -59,7 +59,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"UnlockByHand": {
 			cli:  "In this scenario, please call the \"force-unlock\" command to unlock the state manually. This is a very dangerous operation since if it is done erroneously it could result in two people modifying state at the same time. Only call this command if you're certain that the unlock above failed and that no one else is holding a lock.",
-			here: "In this scenario, remove the lock where the state is stored, if the provider does not do so.",
+			here: "In this scenario, if nothing holds the lock and the provider does not remove it, remove it where the state is stored.",
 		},
 		"RequestID": {
 			cli:  "operation error S3: ListObjectsV2, https response error StatusCode: 403, RequestID: ED53A1, HostID: aGE/b+c==, api error InvalidAccessKeyId: The key does not exist.",
@@ -224,7 +224,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"Unlock": {
 			cli:  "In this scenario, please call the \"force-unlock\" command to unlock the\nstate manually.",
-			here: "In this scenario, remove the lock where the state is stored, if the provider does not do so.",
+			here: "In this scenario, if nothing holds the lock and the provider does not remove it, remove it where the state is stored.",
 		},
 		"CredentialsOfGit": {
 			cli:  "/usr/bin/git exited with 128: Cloning into '.terraform/modules/net'...\nfatal: could not read Username for 'https://example.org': No such device or address",
@@ -256,7 +256,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"EncryptedState": {
 			cli:  "The state file does not have a \"version\" attribute, which is required to identify the format version.",
-			here: "The state file does not have a \"version\" attribute, which is required to identify the format version: if OpenTofu has encrypted it, spec.forProvider.cli must be OpenTofu, with that encryption, until the state is decrypted.",
+			here: "The state file does not have a \"version\" attribute, which is required to identify the format version: if OpenTofu has encrypted it, only OpenTofu can read it (spec.forProvider.cli), with that encryption.",
 		},
 		"SpaceInDSN": {
 			cli:  `missing "=" after "secr\"et9" in connection info string"`,
@@ -449,6 +449,50 @@ func TestAdvice(t *testing.T) {
 		"NotExecutable": {
 			cli:  `failed to instantiate provider "registry.opentofu.org/a/b" to obtain schema: fork/exec .terraform/providers/registry.opentofu.org/a/b/1.0.0/linux_amd64/terraform-provider-b_v1.0.0: permission denied`,
 			here: `failed to instantiate provider "registry.opentofu.org/a/b" to obtain schema: fork/exec .terraform/providers/registry.opentofu.org/a/b/1.0.0/linux_amd64/terraform-provider-b_v1.0.0: permission denied: the package has the program without the right to execute it, or the volume is mounted with noexec`,
+		},
+		"PortOfModule": {
+			cli:  "Terraform failed to determine your intended installation method for remote\nmodule package \"ssh://git@h.example.org:org/repo.git?ref=v1\".\n\nIf you intended this as a path relative to the current module, use\n\"./ssh://git@h.example.org:org/repo.git?ref=v1\" instead. The \"./\" prefix\nindicates that the address is a relative filesystem path.",
+			here: `Terraform failed to determine your intended installation method for remote module package "ssh://git@h.example.org:org/repo.git?ref=v1": what follows "HOST:" is the number of a port. Write ssh://git@HOST/PATH, or git@HOST:PATH without ssh://`,
+		},
+		"URLOfModule": {
+			cli:  "OpenTofu failed to determine your intended installation method for remote module package \"https://h.example.org/%zz\".\n\nIf you intended this as a path relative to the current module, use \"./https://h.example.org/%zz\" instead. The \"./\" prefix indicates that the address is a relative filesystem path.",
+			here: `OpenTofu failed to determine your intended installation method for remote module package "https://h.example.org/%zz": it is not a valid URL. Write the signs # / ? @ : of a user or a password as %23 %2F %3F %40 %3A, and % as %25`,
+		},
+		"PathOfModule": {
+			cli:  `OpenTofu failed to determine your intended installation method for remote module package "modules/vpc". If you intended this as a path relative to the current module, use "./modules/vpc" instead.`,
+			here: `OpenTofu failed to determine your intended installation method for remote module package "modules/vpc". If you intended this as a path relative to the current module, use "./modules/vpc" instead.`,
+		},
+		"PageOfModule": {
+			cli:  `Could not download module "m" (main.tf:1) source code from "https://h.example.org/org/repo.git": error downloading 'https://h.example.org/org/repo.git': no source URL was returned`,
+			here: `Could not download module "m" (main.tf:1) source code from "https://h.example.org/org/repo.git": the server offers no module there: use the address of an archive, or git:: and the address of a repository`,
+		},
+		"RefBeforeDirectory": {
+			cli:  `Could not download module "m" (main.tf:1) source code from "git::https://h.example.org/r.git?ref=v1//sub": error downloading 'https://h.example.org/r.git?ref=v1%2F%2Fsub': /usr/bin/git exited with 1: error: pathspec 'v1//sub' did not match any file(s) known to git`,
+			here: `Could not download module "m" (main.tf:1) source code from "git::https://h.example.org/r.git?ref=v1//sub": /usr/bin/git exited with 1: error: pathspec 'v1//sub' did not match any file(s) known to git: write //DIRECTORY before the "?"`,
+		},
+		"RefBeforeDirectoryOfTofu": {
+			cli:  `source code from "git::https://h.example.org/r.git?ref=v1//sub": error downloading 'https://h.example.org/r.git?ref=v1%2F%2Fsub': invalid ref: "v1//sub"`,
+			here: `source code from "git::https://h.example.org/r.git?ref=v1//sub": invalid ref: "v1//sub": write //DIRECTORY before the "?"`,
+		},
+		"OneSlash": {
+			cli:  `source code from "git::https://h.example.org/r.git/sub?ref=v1": error downloading 'https://h.example.org/r.git/sub?ref=v1': /usr/bin/git exited with 128: fatal: could not read Username for 'https://h.example.org': terminal prompts disabled`,
+			here: `source code from "git::https://h.example.org/r.git/sub?ref=v1": /usr/bin/git exited with 128: fatal: cannot sign in to 'https://h.example.org': the repository does not exist, or needs an entry for this host, and for the user in the address, in a file .git-credentials in spec.credentials of the ProviderConfig. Write //DIRECTORY after .git`,
+		},
+		"TwoSlashes": {
+			cli:  `source code from "git::https://h.example.org/r.git//sub?ref=v1": error downloading 'https://h.example.org/r.git?ref=v1': /usr/bin/git exited with 128: fatal: repository 'https://h.example.org/r.git/' not found`,
+			here: `source code from "git::https://h.example.org/r.git//sub?ref=v1": /usr/bin/git exited with 128: fatal: repository 'https://h.example.org/r.git/' not found`,
+		},
+		"HostWithoutUser": {
+			cli:  `source code from "github.com:org/repo.git": download not supported for scheme 'github.com'`,
+			here: `source code from "github.com:org/repo.git": download not supported for scheme 'github.com': for git, write git@HOST:PATH`,
+		},
+		"EncryptedRemoteState": {
+			cli:  `error: error loading the remote state: Unsupported state file format: This state file is encrypted and can not be read without an encryption configuration`,
+			here: `error: error loading the remote state: Unsupported state file format: This state file is encrypted and can not be read: give its encryption in a block remote_state_data_sources, in the block encryption of the module or of spec.configuration`,
+		},
+		"OtherLockThere": {
+			cli:  "lock id \"1\" does not match existing lock. In this scenario, please call the \"force-unlock\" command to unlock the state manually. This is a very dangerous operation since if it is done erroneously it could result in two people modifying state at the same time. Only call this command if you are certain that the unlock above failed and that no one else is holding a lock.",
+			here: "lock id \"1\" does not match existing lock. In this scenario, if nothing holds the lock and the provider does not remove it, remove it where the state is stored.",
 		},
 		"SourceOfModule": {
 			cli:  `Could not download module "b" (main.tf:1) source code from "https://h.example.org/x": error downloading 'https://h.example.org/x': error downloading 'https://c.example.org/y.zip': bad response code: 404`,

@@ -268,18 +268,28 @@ func errorsOf(diagnostics []Diagnostic) []Diagnostic {
 }
 
 // causes returns the diagnostics without those that only follow from others: a variable has no value if there is an error in
-// the text with its value, or in a file with values.
+// the text with its value, or in a file with values; what is no JSON has no version of a state, and no encryption; and OpenTofu adds that a
+// data source cannot read a state to why.
 func causes(ds []Diagnostic) []Diagnostic {
-	follows := func(d Diagnostic) bool {
-		return d.Summary == noValue && slices.ContainsFunc(ds, func(cause Diagnostic) bool {
+	follows := func(d, cause Diagnostic) bool {
+		switch {
+		case d.Summary == noValue:
 			name, ofValue := strings.CutPrefix(cause.File, valueOf)
 
 			return strings.HasSuffix(cause.File, ".tfvars") && cause.Summary != "Invalid value for input variable" ||
 				ofValue && d.says(`"`+variableName.FindString(name)+`"`)
-		})
+		case d.says(`does not have a "version" attribute`, "can not be checked for presence of encryption"):
+			return d.Address == cause.Address && cause.says("could not be parsed as JSON")
+		case d.Summary == "Unable to read remote state" && d.Detail == "":
+			return d.Address == cause.Address && cause != d
+		default:
+			return false
+		}
 	}
 
-	return slices.DeleteFunc(slices.Clone(ds), follows)
+	return slices.DeleteFunc(slices.Clone(ds), func(d Diagnostic) bool {
+		return slices.ContainsFunc(ds, func(cause Diagnostic) bool { return follows(d, cause) })
+	})
 }
 
 // byObject orders diagnostics by the object that they are about. Those without one are equal, except for their conclusion.

@@ -110,6 +110,12 @@ func TestCauses(t *testing.T) {
 	file := Diagnostic{Summary: "Invalid expression", File: "0.tfvars"}
 	ofType := Diagnostic{Summary: "Invalid value for input variable", File: "0.tfvars"}
 	backend := Diagnostic{Summary: "Invalid expression", File: "0.tfbackend"}
+	page := Diagnostic{Summary: "Unsupported state file format", Detail: "The state file could not be parsed as JSON: syntax error at byte offset 1."}
+	version := Diagnostic{Summary: "Unsupported state file format", Detail: `The state file does not have a "version" attribute, which is required`}
+	encryption := Diagnostic{Summary: "Unsupported state file format", Detail: "The state file can not be checked for presence of encryption: invalid character"}
+	there := version
+	there.Address = "data.terraform_remote_state.a"
+	unable := Diagnostic{Summary: "Unable to read remote state", Address: there.Address}
 
 	cases := map[string]struct {
 		reason   string
@@ -121,6 +127,10 @@ func TestCauses(t *testing.T) {
 		"File":    {reason: "No value of the file can be read.", in: []Diagnostic{file, missing("a"), missing("b")}, want: []Diagnostic{file}},
 		"Type":    {reason: "The other values of the file have been read.", in: []Diagnostic{ofType, missing("b")}, want: []Diagnostic{ofType, missing("b")}},
 		"Backend": {reason: "The file of a backend has no values of variables.", in: []Diagnostic{backend, missing("a")}, want: []Diagnostic{backend, missing("a")}},
+		"Page":    {reason: "What is no JSON has no version and no encryption.", in: []Diagnostic{version, page, encryption}, want: []Diagnostic{page}},
+		"There":   {reason: "Another state is JSON.", in: []Diagnostic{page, there}, want: []Diagnostic{page, there}},
+		"Unable":  {reason: "Another error says why.", in: []Diagnostic{unable, there}, want: []Diagnostic{there}},
+		"Why":     {reason: "None says why.", in: []Diagnostic{page, unable}, want: []Diagnostic{page, unable}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

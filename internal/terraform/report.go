@@ -64,7 +64,8 @@ type report struct {
 	outputs    map[string]Output
 	state      []byte // The one that the CLI could neither save nor write.
 
-	downloading string // The module that an init has begun to download and not ended, such as parent.child.
+	downloading string   // The module that an init has begun to download and not ended, such as parent.child.
+	reading     []string // The addresses of data sources that have begun to read the state of another module, and not ended.
 }
 
 // downloading matches what an init prints before it downloads a module.
@@ -175,15 +176,42 @@ func (r *report) addHook(m message) {
 	r.began = true
 	r.applies = r.applies || m.Type == "apply_start" && m.Hook.Action != "read"
 
+	switch address := m.Hook.Resource.Address; {
+	case !remoteState.MatchString(address):
+	case m.Type == "apply_start":
+		r.reading = append(r.reading, address)
+	case m.Type == "apply_complete": // A read that fails has no end.
+		r.reading = slices.DeleteFunc(r.reading, func(a string) bool { return a == address })
+	}
+
 	if r.progress != nil {
 		r.progress(Progress{Event: m.Type, Address: m.Hook.Resource.Address, Action: string(m.Hook.Action)})
 	}
 }
 
+var (
+	// remoteState matches the address of a data source that reads the state of another module.
+	remoteState = regexp.MustCompile(`\bdata\.terraform_remote_state\.`)
+
+	// ofOwnState matches what a run may say of the state of the Workspace, or of its plan, after it has begun to read others.
+	ofOwnState = regexp.MustCompile(`(?:sav(?:e|ing)|persist) (?:current )?state|state lock|plan file`)
+)
+
+// ofReading gives a diagnostic without a place the address of the data source that could not be read: the CLIs do not, with texts that
+// are also those about the state of the Workspace. That one was read before.
+func (r *report) ofReading(d Diagnostic) Diagnostic {
+	if d.rank() == rankNothing && len(r.reading) > 0 && !ofOwnState.MatchString(d.Summary) {
+		d.Address = strings.Join(slices.Sorted(slices.Values(r.reading)), " or ")
+		d.Summary = strings.TrimPrefix(d.Summary, d.Address+separator) // OpenTofu adds one that has it.
+	}
+
+	return d
+}
+
 func (r *report) addDiagnostic(severity string, d Diagnostic) {
 	switch {
 	case severity == levelError:
-		r.errors.add(d)
+		r.errors.add(r.ofReading(d))
 	case severity == levelWarning && undeclared.MatchString(d.Summary):
 		r.undeclared = append(r.undeclared, d)
 	case severity == levelWarning && !d.isUnknownCheck():

@@ -202,6 +202,56 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestRemoteState has a data source that reads the state of another module. Its errors have no place, and the texts of those about the
+// state of the Workspace.
+func TestRemoteState(t *testing.T) {
+	t.Parallel()
+
+	const (
+		network = `{"hook":{"resource":{"addr":"data.terraform_remote_state.network"},"action":"read"},"type":"apply_start"}`
+		dns     = `{"hook":{"resource":{"addr":"module.a.data.terraform_remote_state.dns[0]"},"action":"read"},"type":"apply_start"}`
+		done    = `{"hook":{"resource":{"addr":"module.a.data.terraform_remote_state.dns[0]"},"action":"read","elapsed_seconds":0},"type":"apply_complete"}`
+		other   = `{"hook":{"resource":{"addr":"data.aws_vpc.a"},"action":"read"},"type":"apply_start"}`
+		slow    = `{"hook":{"resource":{"addr":"data.terraform_remote_state.network"},"action":"read","elapsed_seconds":10},"type":"apply_progress"}`
+	)
+
+	cases := map[string]struct {
+		reason         string
+		hooks          []string
+		summary        string
+		want, withText string
+	}{
+		"Failed":   {reason: "It is the one that has not ended.", hooks: []string{network, dns, done, slow, other}, summary: "HTTP remote state endpoint requires auth", want: "data.terraform_remote_state.network"},
+		"TwoReads": {reason: "It may be each of them.", hooks: []string{dns, network}, summary: "EOF", want: "data.terraform_remote_state.network or module.a.data.terraform_remote_state.dns[0]"},
+		"None":     {reason: "It is about the state of the Workspace.", hooks: []string{dns, done, other}, summary: "HTTP remote state endpoint requires auth"},
+		"Save":     {reason: "A run saves that at its end.", hooks: []string{network}, summary: "Failed to save state"},
+		"Persist":  {reason: "Or cannot.", hooks: []string{network}, summary: "Failed to persist state to backend"},
+		"Lock":     {reason: "And releases its lock.", hooks: []string{network}, summary: "Error releasing the state lock"},
+		"Again": {
+			reason: "OpenTofu has an error that has it.", hooks: []string{network}, summary: "data.terraform_remote_state.network: Unable to read remote state",
+			want: "data.terraform_remote_state.network", withText: "data.terraform_remote_state.network: Unable to read remote state",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newReport(nil)
+			for _, line := range append(tc.hooks, fmt.Sprintf(`{"@level":"error","diagnostic":{"severity":"error","summary":%q},"type":"diagnostic"}`, tc.summary)) {
+				r.add([]byte(line))
+			}
+
+			if got := r.errors.kept; len(got) != 1 || got[0].Address != tc.want {
+				t.Fatalf("%s\nwant the address %q, got %+v", tc.reason, tc.want, got)
+			}
+
+			if got := r.errors.kept[0].String(); tc.withText != "" && got != tc.withText {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.withText, got)
+			}
+		})
+	}
+}
+
 func TestReportIsBounded(t *testing.T) {
 	t.Parallel()
 

@@ -5,6 +5,7 @@
 package integration
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -120,6 +121,33 @@ func TestTaintedAndProtected(t *testing.T) {
 		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, unique("tainted")))),
 			withModule("resource \"terraform_data\" \"db\" {\n  lifecycle {\n    prevent_destroy = true\n  }\n  provisioner \"local-exec\" {\n    command = \"exit 1\"\n  }\n}\n"))
 		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot plan", "terraform_data.db", "prevent_destroy", "to keep it, untaint it in the state by hand")
+	})
+}
+
+// TestUnreadableRemoteState lets a module read something else than a state. The texts of the CLIs are also those about the state of the
+// Workspace, and have no place.
+func TestUnreadableRemoteState(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		t.Helper()
+
+		c, ns, shard, _ := useCommon(t, cli)
+		e := newEvidence(t)
+		e.write(t, "state", "<html>")
+
+		ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withBackend(ns, unique("remote")))),
+			withModule(fmt.Sprintf(`
+data "terraform_remote_state" "network" {
+  backend = "local"
+  config  = { path = %q }
+}
+resource "terraform_data" "x" { input = data.terraform_remote_state.network.outputs.o }
+`, string(e)+"/state")))
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "cannot plan: data.terraform_remote_state.network: Unsupported state file format: What is there is no state")
+
+		e.write(t, "state", `{"version": 4, "outputs": {"o": {"value": 1, "type": "number"}}}`)
+		c.request(t, ws)
+		expectReady(t, c, ws)
 	})
 }
 

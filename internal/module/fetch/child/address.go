@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	getter "github.com/hashicorp/go-getter"
@@ -61,7 +62,11 @@ func getAddress(ctx context.Context, r fetch.Request, dst string) (fetch.Result,
 		dst, err = "", nil
 	}
 
-	if err != nil && strings.Contains(err.Error(), "download not supported for scheme") {
+	switch {
+	case err == nil:
+	case hostAsScheme.MatchString(err.Error()):
+		err = fmt.Errorf("%w. For git, write git@HOST:PATH", err)
+	case strings.Contains(err.Error(), unknownScheme):
 		err = fmt.Errorf("%w. %s", err, callRegistry)
 	}
 
@@ -79,6 +84,11 @@ func detectors() []getter.Detector {
 
 	return append(getter.Detectors[:last:last], &pathDetector{})
 }
+
+const unknownScheme = "download not supported for scheme"
+
+// hostAsScheme matches the error about HOST:PATH, which is the form of scp without the user.
+var hostAsScheme = regexp.MustCompile(unknownScheme + ` '[\w-]+(?:\.[\w-]+)+'`)
 
 // callRegistry is how a module is used that go-getter cannot fetch.
 const callRegistry = "To use a module of a registry, call it from an inline module"
