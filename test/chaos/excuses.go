@@ -97,8 +97,8 @@ func homeless(by *run, notes []note) bool {
 
 	return slices.ContainsFunc(notes, func(n note) bool {
 		return n.cutsOff() && (n.subject == "" || n.subject == unnumbered(by.instance)) &&
-			by.end > n.time && by.end < n.until()+int64(haste) &&
-			(ok && at < n.until()+int64(respite) || by.end > n.time+int64(expiry))
+			by.end > n.since() && by.end < n.until()+int64(haste) &&
+			(ok && at < n.until()+int64(respite) || by.end > n.since()+int64(expiry))
 	})
 }
 
@@ -144,6 +144,16 @@ func (n note) cutsOff() bool {
 	default:
 		return false
 	}
+}
+
+// since is when a fault began. The machine was slow before a request told so, for longer than instances wait for a renewal
+// perhaps.
+func (n note) since() int64 {
+	if n.kind == slow {
+		return n.time - int64(respite)
+	}
+
+	return n.time
 }
 
 // until is when a fault was over.

@@ -106,6 +106,17 @@ func TestUnsaved(t *testing.T) {
 			runs:   run5,
 			notes:  []note{{time: at(2000), end: at(2000), kind: slow}, dead(5001, "a#1")},
 		},
+		"ExpiredOnSlowMachine": {
+			reason: "The instance could not renew its session before a request told that the machine is slow, and lives on.",
+			runs:   []run{newRun("a#1", 5, 1, 4000)},
+			notes:  []note{{time: at(5000), end: at(5000), kind: slow}},
+		},
+		"EndedLongBeforeSlowMachine": {
+			reason: "The machine had time for it.",
+			runs:   []run{newRun("a#1", 5, 1, 4000)},
+			notes:  []note{{time: at(14000), end: at(14000), kind: slow}},
+			want:   want,
+		},
 		"KilledWithoutServer": {
 			reason: "There was nowhere to save it before the instance was killed.",
 			runs:   []run{newRun("a#1", 5, 1, 4000)},
