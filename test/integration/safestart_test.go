@@ -55,7 +55,10 @@ func testSafeStart(t *testing.T, c *cluster) {
 		expectServing(t, i, "/readyz")
 	})
 
-	// The CRD was deleted while no instance was there, for example with the package.
+	// The CRD was deleted while no instance was there, for example with the package. It stays until its last object is gone.
+	cfg := c.createConfig(t, namespacedScope, ns, withBackend(ns, "last"))
+	ws := c.createWorkspace(t, namespacedScope, ns, inShard(shard), withConfig(cfg), withModule(moduleFile(t, "outputs.tf")))
+	expectReady(t, c, ws)
 	i.stop(t)
 
 	crd := &unstructured.Unstructured{}
