@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -97,9 +98,6 @@ func (s *Store) Get(p Product, version string) (*CLI, error) {
 	}
 
 	wanted := (&CLI{Product: p, Version: version}).String()
-	if s.dir == "" {
-		return nil, fmt.Errorf("this instance has only %s: %s takes a directory with CLIs and --cli-dir", s.Default, wanted)
-	}
 
 	var have []string
 	for _, c := range s.All() {
@@ -108,8 +106,18 @@ func (s *Store) Get(p Product, version string) (*CLI, error) {
 		}
 	}
 
-	return nil, fmt.Errorf("this instance does not have %s in --cli-dir, it has %s", wanted, strings.Join(have, ", "))
+	switch {
+	case !exact.MatchString(version):
+		return nil, fmt.Errorf("the version %q is not one such as 1.12.6, without v, and no range: this instance has %s", version, strings.Join(have, ", "))
+	case s.dir == "":
+		return nil, fmt.Errorf("this instance has only %s: %s takes a directory with CLIs and --cli-dir", s.Default, wanted)
+	default:
+		return nil, fmt.Errorf("this instance does not have %s in --cli-dir, it has %s", wanted, strings.Join(have, ", "))
+	}
 }
+
+// exact matches the versions that CLIs have.
+var exact = regexp.MustCompile(`^\d+\.\d+\.\d+(?:[-+].+)?$`)
 
 // All CLIs, the default one first.
 func (s *Store) All() []*CLI { return append([]*CLI{s.Default}, s.clis...) }

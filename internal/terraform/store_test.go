@@ -105,6 +105,13 @@ func TestStore(t *testing.T) {
 	if want := "this instance has only Terraform 0.1.0: OpenTofu 9.9.9 takes a directory with CLIs and --cli-dir"; err == nil || err.Error() != want {
 		t.Errorf("Get without a directory: want %q, got %v", want, err)
 	}
+
+	for _, version := range []string{"v0.1.0", "0.1", "latest", "~> 0.1"} {
+		_, err = (&Store{Default: standard}).Get(Terraform, version)
+		if want := fmt.Sprintf("the version %q is not one such as 1.12.6, without v, and no range: this instance has Terraform 0.1.0", version); err == nil || err.Error() != want {
+			t.Errorf("Get of no exact version: want %q, got %v", want, err)
+		}
+	}
 }
 
 func TestRefusedStore(t *testing.T) {
