@@ -286,6 +286,66 @@ func TestEncryptedUnsavedState(t *testing.T) {
 	}
 }
 
+// TestPushKeepsLineage has a backend without a state, in which a push makes a new lineage.
+func TestPushKeepsLineage(t *testing.T) {
+	t.Parallel()
+
+	const (
+		saved  = `{"version":4,"lineage":"a","serial":3,"outputs":{"o":{"value":1,"type":"number"}},"resources":[]}`
+		copied = `{"version":4,"lineage":"b","serial":1,"terraform_version":"1.5.7","outputs":{"o":{"type":"number","value":1}},"resources":[],"check_results":null}`
+		other  = `{"version":4,"lineage":"b","serial":1,"outputs":{"o":{"value":2,"type":"number"}},"resources":[]}`
+
+		push  = "state push -no-color -- DIR/errored.tfstate"
+		pull  = "state pull -no-color"
+		force = "state push -no-color -force -- DIR/errored.tfstate"
+	)
+
+	unrelated := fails("cannot import state with lineage a over unrelated state with lineage b")
+	prints := func(text string) string { return "echo '" + text + "'" }
+
+	for name, tc := range map[string]struct {
+		reason  string
+		lineage string
+		states  []string
+		err     string
+		ran     []string
+	}{
+		"Lost":       {reason: "The push has made another lineage.", states: []string{"true", prints(copied), "true"}, ran: []string{initRun, push, pull, force}},
+		"LostBefore": {reason: "So has one before, whose process died.", states: []string{unrelated, prints(copied), "true"}, ran: []string{initRun, push, pull, force}},
+		"Kept":       {reason: "There was a state, which had this lineage.", states: []string{"true", prints(saved)}, ran: []string{initRun, push, pull}},
+		"Known":      {reason: "The run began with that state.", lineage: "a", states: []string{"true"}, ran: []string{initRun, push}},
+		"Other":      {reason: "What is there is another state.", states: []string{unrelated, prints(other)}, err: "over unrelated state", ran: []string{initRun, push, pull}},
+		"Changed":    {reason: "Another process has written since.", states: []string{"true", prints(other)}, ran: []string{initRun, push, pull}},
+		"Unreadable": {reason: "The file stays, and the next attempt looks again.", states: []string{"true", fails("boom")}, err: "cannot read the state that was saved: boom", ran: []string{initRun, push, pull}},
+		"Refused":    {reason: "So it does here.", states: []string{"true", prints(copied), fails("boom")}, err: "cannot save state: boom", ran: []string{initRun, push, pull, force}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlace(t)
+			r := p.stubbed(t, firstUID)
+			path := pathIn(r, "errored.tfstate")
+
+			p.answer(t, "state", tc.states...)
+			filesystem.Write(t, r.Dir.Path(), filesystem.Files{"errored.tfstate": saved})
+
+			if err := r.WriteRunRecord(RunRecord{StateSummary: commonv1beta1.StateSummary{Lineage: tc.lineage}}); err != nil {
+				t.Fatal(err)
+			}
+
+			expectError(t, tc.reason, tc.err, r.PushState(t.Context(), path))
+
+			if diff := cmp.Diff(tc.ran, p.ran(t, r)); diff != "" {
+				t.Errorf("%s: runs: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if _, err := os.Stat(path); os.IsNotExist(err) != (tc.err == "") {
+				t.Errorf("%s: want the file to stay until its state is saved, got %v", tc.reason, err)
+			}
+		})
+	}
+}
+
 // TestUnsavedStateMoves ensures that an unsaved state reaches another backend: nothing else can move it there.
 func TestUnsavedStateMoves(t *testing.T) {
 	t.Parallel()

@@ -206,16 +206,25 @@ func adviseUnexpected(text, context string) string {
 	}
 
 	around, _, _ := strings.Cut(context, " ")
+	where := around + "." + m[2]
 
-	switch around + "." + m[2] {
-	case ".removed", ".ephemeral", ".action", ".use_lockfile", "terraform.use_lockfile", "import.for_each", "terraform.encryption", "variable.ephemeral", "variable.deprecated", "output.ephemeral", "output.deprecated", "provider.for_each", "removed.destroy":
+	switch {
+	case ofOtherCLI.MatchString(where):
 		return m[1] + ": other versions or products have it, and spec.forProvider.cli chooses one"
-	case ".credentials", ".credentials_helper", ".provider_installation":
+	case ofCLIConfig.MatchString(where):
 		return m[1] + ": put it into a file .terraformrc in spec.credentials of the ProviderConfig"
 	default:
 		return text
 	}
 }
+
+// ofOtherCLI and ofCLIConfig match the block around a block or an argument, or nothing, and its name. The arguments of a backend are also
+// in spec.backendFile, without a block.
+var (
+	ofOtherCLI = regexp.MustCompile(`^(?:\.(?:removed|ephemeral|action)|import\.for_each|(?:variable|output)\.(?:ephemeral|deprecated)|provider\.for_each|removed\.destroy|terraform\.encryption|` +
+		`(?:terraform)?\.(?:use_lockfile|endpoints|use_path_style|skip_requesting_account_id|skip_s3_checksum))$`)
+	ofCLIConfig = regexp.MustCompile(`^\.(?:credentials|credentials_helper|provider_installation)$`)
+)
 
 // ofDownload matches texts about the source of a module. Other texts may have links, for people to follow.
 var ofDownload = regexp.MustCompile(`Could not download module|error downloading|Failed to (?:download|retrieve)|has invalid source address|Module source has changed`)

@@ -561,6 +561,8 @@ func TestAdviseUnexpected(t *testing.T) {
 		"Providers":              {text: argument, name: "for_each", context: `provider "p"`, want: cli},
 		"RemovedDestroy":         {text: argument, name: "destroy", context: "removed", want: cli},
 		"Lockfile":               {text: argument, name: "use_lockfile", context: "terraform", want: cli},
+		"Endpoints":              {text: argument, name: "endpoints", context: "terraform", want: cli},
+		"EndpointsOfProvider":    {text: argument, name: "endpoints", context: `provider "aws"`, want: none},
 		"LockfileInFile":         {text: argument, name: "use_lockfile", want: cli},
 		"Action":                 {text: block, name: "action", want: cli},
 		"ImportEach":             {text: argument, name: "for_each", context: "import", want: cli},

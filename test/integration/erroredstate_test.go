@@ -5,12 +5,20 @@
 package integration
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
@@ -31,6 +39,51 @@ func expectErroredState(t *testing.T, i *instance, ws workspace.Workspace, want 
 		}
 
 		return nil
+	})
+}
+
+// TestErroredFirstState has a backend in which there is no state before the first apply, and which refuses what that apply saves. The CLIs
+// give a state another lineage if they push it to a place without one.
+func TestErroredFirstState(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, cli string) {
+		t.Helper()
+
+		c, ns, shard, _ := useCommon(t, cli)
+
+		var refuses atomic.Bool
+
+		refuses.Store(true)
+
+		states := &stateServer{}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && refuses.Load() {
+				w.WriteHeader(http.StatusForbidden)
+
+				return
+			}
+
+			states.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+
+		e := newEvidence(t)
+		ws := newWorkspace(namespacedScope, ns, inShard(shard), withConfig(c.createConfig(t, namespacedScope, ns, withHTTPBackend(server.URL))), withEvidence(t, "evidence.tf", e))
+		meta.SetExternalName(ws, "default")
+		c.create(t, ws)
+		expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "HTTP error: 403")
+
+		refuses.Store(false)
+		c.request(t, ws)
+		expectReady(t, c, ws)
+		expectEvent(t, c, ws, "SavedState")
+		expectDone(t, e, "created")
+		states.expectResources(t, 1)
+
+		// It is known to have created that.
+		c.remove(t, ws)
+		expectGone(t, c, ws)
+		expectDone(t, e, "created", "destroyed")
 	})
 }
 

@@ -466,3 +466,29 @@ func TestFailedDeletionWithPlan(t *testing.T) {
 		}
 	}
 }
+
+// TestFailedEditWithPlan ensures that an edit which fails asks for no answer to the plan of before.
+func TestFailedEditWithPlan(t *testing.T) {
+	t.Parallel()
+
+	for planned, want := range map[int64]corev1.ConditionStatus{1: corev1.ConditionFalse, 2: corev1.ConditionTrue} {
+		r := newAttempt(t, with(owner))
+		r.ws.SetGeneration(2)
+
+		o := r.ws.GetObservation()
+		o.Plan = &commonv1beta1.PlanSummary{ID: "d-1", Secret: "ns/plan"}
+		r.ws.SetObservation(o)
+		r.ws.SetConditions(xpv2.Condition{Type: workspace.TypeAwaitingApproval, Status: corev1.ConditionTrue, Reason: reasonPlanPending, ObservedGeneration: planned})
+
+		r.recordFailure(r.ws, errors.New("boom"))
+
+		if c := r.ws.GetCondition(workspace.TypeAwaitingApproval); c.Status != want {
+			t.Errorf("a plan of generation %d: want AwaitingApproval %s, got %s", planned, want, c.Status)
+		}
+
+		// Its text is removed from this Secret with the next plan.
+		if r.ws.GetObservation().Plan == nil {
+			t.Errorf("a plan of generation %d: want it in the status", planned)
+		}
+	}
+}

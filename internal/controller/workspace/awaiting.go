@@ -93,15 +93,21 @@ func awaiting(ws workspace.Workspace, waits *schedule.Awaiting, approved bool) {
 	}
 }
 
-// forgetPlan is for a failed deletion: nothing reads the answer to a plan of before any more.
+// forgetPlan is for a failure: nothing reads the answer to a plan of before a deletion, or an edit, any more. The status has the plan
+// of before an edit until the next one, and the text of that plan is in its Secret.
 func forgetPlan(ws workspace.Workspace) {
-	o := ws.GetObservation()
-	if ws.GetCondition(workspace.TypeAwaitingApproval).Status != corev1.ConditionTrue || o.Plan != nil && workspace.IsDeletion(o.Plan.ID) {
+	o, c := ws.GetObservation(), ws.GetCondition(workspace.TypeAwaitingApproval)
+
+	switch deleted := meta.WasDeleted(ws); {
+	case c.Status != corev1.ConditionTrue,
+		deleted && o.Plan != nil && workspace.IsDeletion(o.Plan.ID),
+		!deleted && c.ObservedGeneration == ws.GetGeneration():
 		return
+	case deleted:
+		o.Plan = nil
+		ws.SetObservation(o)
 	}
 
-	o.Plan = nil
-	ws.SetObservation(o)
 	awaiting(ws, nil, false)
 }
 

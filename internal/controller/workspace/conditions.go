@@ -189,11 +189,11 @@ func (c *connector) recordFailure(ws workspace.Workspace, err error) {
 	f := c.records.Fail(ws, kerrors.IsNotFound(err))
 
 	// Deletion increases the generation without a change of the specification.
-	if meta.WasDeleted(ws) {
-		forgetPlan(ws)
-	} else {
+	if !meta.WasDeleted(ws) {
 		changeFailed(ws)
 	}
+
+	forgetPlan(ws)
 
 	locked := statelock.LockedError{}
 	if errors.As(err, &locked) && !locked.Removal.IsZero() {

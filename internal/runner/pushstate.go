@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The provider-terraform Authors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"os"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-terraform/internal/regular"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
+)
+
+// maxState is how much is read of a state, in bytes: as much as the CLI may answer.
+const maxState = 256 << 20
+
+// PushState saves the state at the supplied path, and removes it there.
+func (r *Runner) PushState(ctx context.Context, path string) error {
+	push := func(args ...string) error { return r.CLI.PushState(ctx, *r.run, path, args...) }
+	read := func() ([]byte, error) { return regular.Read(path, maxState) }
+
+	err := r.push(ctx, push)
+	if terraform.HasOtherEncryption(err) {
+		var raw []byte
+		if raw, err = r.decrypt(ctx, path); err != nil {
+			return err
+		}
+
+		push = func(args ...string) error { return r.CLI.PushRawState(ctx, *r.run, raw, args...) }
+		read = func() ([]byte, error) { return raw, nil }
+		err = r.push(ctx, push)
+	}
+
+	if r.mayLoseLineage(err) {
+		err = r.keepLineage(ctx, read, push, err)
+	}
+
+	if err != nil {
+		return err
+	}
+
+	return errors.Wrap(os.Remove(path), "cannot remove state that was saved")
+}
+
+func (r *Runner) push(ctx context.Context, push func(args ...string) error, more ...string) error {
+	return r.useState(ctx, func(args ...string) error {
+		return errors.Wrap(push(append(args, more...)...), "cannot save state")
+	})
+}
+
+// mayLoseLineage says whether a push that ended with err, or an earlier one, may have given the state another lineage: where there is no
+// state, the CLIs make a new one.
+func (r *Runner) mayLoseLineage(err error) bool {
+	record, recordErr := r.RunRecord()
+
+	return (err == nil || terraform.IsUnrelatedState(err)) && recordErr == nil && (record == nil || record.Lineage == "")
+}
+
+// keepLineage pushes a state once more, with force, if what is in the backend has all that is in the state but its lineage: the status and
+// the record of the run have that of the state, and what has another one counts as the loss of it. pushed is the error of the push
+// before.
+func (r *Runner) keepLineage(ctx context.Context, read func() ([]byte, error), push func(args ...string) error, pushed error) error {
+	raw, err := read()
+	if err != nil {
+		return pushed
+	}
+
+	saved, err := terraform.ParseState(raw)
+	if err != nil || saved.Lineage == "" {
+		return pushed
+	}
+
+	var there []byte
+
+	err = r.useState(ctx, func(args ...string) (err error) {
+		there, err = r.CLI.PullRawState(ctx, *r.run, args...)
+
+		return errors.Wrap(err, "cannot read the state that was saved")
+	})
+	if err != nil {
+		return errors.Join(pushed, err)
+	}
+
+	if found, err := terraform.ParseState(there); err != nil || found.Lineage == saved.Lineage || !terraform.SameContents(there, raw) {
+		return pushed
+	}
+
+	return r.push(ctx, push, "-force")
+}
+
+// decrypt returns the state at the supplied path if it is encrypted. The CLI encrypts a state that it could not
+// save, and cannot read such a file when it is to save it. It can read it as the state of a backend. What it
+// has read is not written to the disk.
+func (r *Runner) decrypt(ctx context.Context, path string) ([]byte, error) {
+	if err := r.UseUnsavedState(path); err != nil {
+		return nil, err
+	}
+	defer r.UseBackend()
+
+	var raw []byte
+
+	err := r.useState(ctx, func(args ...string) (err error) {
+		raw, err = r.CLI.PullRawState(ctx, *r.run, args...)
+
+		return errors.Wrap(err, "cannot decrypt the state")
+	})
+
+	return raw, err
+}
