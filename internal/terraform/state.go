@@ -72,7 +72,8 @@ var instanceKey = regexp.MustCompile(`\[(?:\d+|"(?:[^"\\]|\\.)*")\]`)
 func SameContents(a, b []byte) bool {
 	contents := func(raw []byte) []byte {
 		var file struct {
-			Resources, Outputs any
+			Resources any `json:"resources"`
+			Outputs   any `json:"outputs"`
 		}
 
 		d := json.NewDecoder(bytes.NewReader(raw))

@@ -56,6 +56,7 @@ func TestErroredFirstState(t *testing.T) {
 		refuses.Store(true)
 
 		states := &stateServer{}
+
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost && refuses.Load() {
 				w.WriteHeader(http.StatusForbidden)
