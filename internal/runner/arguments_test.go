@@ -116,7 +116,7 @@ func TestArguments(t *testing.T) {
 				path := pathIn(r, terraform.ErroredStateFile)
 
 				expectError(t, "the runs", "", errors.Join(applied, callDestroy(t.Context(), r), callUnlock(t.Context(), r),
-					os.WriteFile(path, nil, 0o600), r.PushState(t.Context(), path), callDeleteWorkspace(t.Context(), r)))
+					os.WriteFile(path, nil, 0o600), r.PushState(t.Context(), path, nil), callDeleteWorkspace(t.Context(), r)))
 
 				join := func(words ...string) string {
 					return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")

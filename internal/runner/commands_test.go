@@ -397,13 +397,13 @@ func TestPushState(t *testing.T) {
 	filesystem.Write(t, r.Dir.Path(), filesystem.Files{terraform.ErroredStateFile: "{}"})
 	path := pathIn(r, terraform.ErroredStateFile)
 
-	expectError(t, "PushState(...)", "cannot save state: boom", r.PushState(t.Context(), path))
+	expectError(t, "PushState(...)", "cannot save state: boom", r.PushState(t.Context(), path, nil))
 
 	if _, err := os.Stat(path); err != nil {
 		t.Errorf("state that was not saved: %v", err)
 	}
 
-	expectError(t, "PushState(...)", "", r.PushState(t.Context(), path))
+	expectError(t, "PushState(...)", "", r.PushState(t.Context(), path, nil))
 
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("state that was saved: want none, got error %v", err)
@@ -414,5 +414,5 @@ func TestPushState(t *testing.T) {
 		t.Errorf("runs: -want, +got:\n%s", diff)
 	}
 
-	expectError(t, "PushState(...) of a missing file", "cannot remove state that was saved", r.PushState(t.Context(), path))
+	expectError(t, "PushState(...) of a missing file", "cannot remove state that was saved", r.PushState(t.Context(), path, nil))
 }

@@ -17,25 +17,24 @@ import (
 // maxState is how much is read of a state, in bytes: as much as the CLI may answer.
 const maxState = 256 << 20
 
-// PushState saves the state at the supplied path, and removes it there.
-func (r *Runner) PushState(ctx context.Context, path string) error {
-	push := func(args ...string) error { return r.CLI.PushState(ctx, *r.run, path, args...) }
+// PushState saves the state at the supplied path, and removes it there. If it has another lineage in the backend, PushState calls adopt
+// with what is there, before that.
+func (r *Runner) PushState(ctx context.Context, path string, adopt func(found *terraform.State) error) error {
 	read := func() ([]byte, error) { return regular.Read(path, maxState) }
 
-	err := r.push(ctx, push)
+	err := r.push(ctx, func(args ...string) error { return r.CLI.PushState(ctx, *r.run, path, args...) })
 	if terraform.HasOtherEncryption(err) {
 		var raw []byte
 		if raw, err = r.decrypt(ctx, path); err != nil {
 			return err
 		}
 
-		push = func(args ...string) error { return r.CLI.PushRawState(ctx, *r.run, raw, args...) }
 		read = func() ([]byte, error) { return raw, nil }
-		err = r.push(ctx, push)
+		err = r.push(ctx, func(args ...string) error { return r.CLI.PushRawState(ctx, *r.run, raw, args...) })
 	}
 
 	if r.mayLoseLineage(err) {
-		err = r.keepLineage(ctx, read, push, err)
+		err = r.findLineage(ctx, read, adopt, err)
 	}
 
 	if err != nil {
@@ -45,31 +44,28 @@ func (r *Runner) PushState(ctx context.Context, path string) error {
 	return errors.Wrap(os.Remove(path), "cannot remove state that was saved")
 }
 
-func (r *Runner) push(ctx context.Context, push func(args ...string) error, more ...string) error {
-	return r.useState(ctx, func(args ...string) error {
-		return errors.Wrap(push(append(args, more...)...), "cannot save state")
-	})
+func (r *Runner) push(ctx context.Context, push func(args ...string) error) error {
+	return r.useState(ctx, func(args ...string) error { return errors.Wrap(push(args...), "cannot save state") })
 }
 
 // mayLoseLineage says whether a push that ended with err, or an earlier one, may have given the state another lineage: where there is no
-// state, the CLIs make a new one.
+// state, the CLIs make a new one, with the serial 1.
 func (r *Runner) mayLoseLineage(err error) bool {
 	record, recordErr := r.RunRecord()
 
 	return (err == nil || terraform.IsUnrelatedState(err)) && recordErr == nil && (record == nil || record.Lineage == "")
 }
 
-// keepLineage pushes a state once more, with force, if what is in the backend has all that is in the state but its lineage: the status and
-// the record of the run have that of the state, and what has another one counts as the loss of it. pushed is the error of the push
-// before.
-func (r *Runner) keepLineage(ctx context.Context, read func() ([]byte, error), push func(args ...string) error, pushed error) error {
+// findLineage calls adopt if what is in the backend is the state that was pushed, with a lineage of its own. pushed is the error of the
+// push.
+func (r *Runner) findLineage(ctx context.Context, read func() ([]byte, error), adopt func(found *terraform.State) error, pushed error) error {
 	raw, err := read()
 	if err != nil {
 		return pushed
 	}
 
 	saved, err := terraform.ParseState(raw)
-	if err != nil || saved.Lineage == "" {
+	if err != nil || saved.Lineage == "" || saved.Managed == 0 {
 		return pushed
 	}
 
@@ -81,14 +77,14 @@ func (r *Runner) keepLineage(ctx context.Context, read func() ([]byte, error), p
 		return errors.Wrap(err, "cannot read the state that was saved")
 	})
 	if err != nil {
-		return errors.Join(pushed, err)
+		return err
 	}
 
-	if found, err := terraform.ParseState(there); err != nil || found.Lineage == saved.Lineage || !terraform.SameContents(there, raw) {
-		return pushed
+	if found, err := terraform.ParseState(there); err == nil && found.Lineage != saved.Lineage && found.Serial == 1 && terraform.SameContents(there, raw) {
+		return adopt(found)
 	}
 
-	return r.push(ctx, push, "-force")
+	return pushed
 }
 
 // decrypt returns the state at the supplied path if it is encrypted. The CLI encrypts a state that it could not

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
 
@@ -207,7 +208,7 @@ func TestUseUnsavedState(t *testing.T) {
 
 			r.UseBackend()
 
-			if err := r.PushState(t.Context(), path); err != nil {
+			if err := r.PushState(t.Context(), path, nil); err != nil {
 				t.Errorf("%s: want the changed state saved, got %v", tc.reason, err)
 			}
 
@@ -273,7 +274,7 @@ func TestEncryptedUnsavedState(t *testing.T) {
 			p.answer(t, "state", append([]string{fails(encrypted)}, tc.states...)...)
 			filesystem.Write(t, r.Dir.Path(), filesystem.Files{"errored.tfstate": "kept"})
 
-			expectError(t, tc.reason, tc.err, r.PushState(t.Context(), path))
+			expectError(t, tc.reason, tc.err, r.PushState(t.Context(), path, nil))
 
 			if diff := cmp.Diff(tc.ran, p.ran(t, r)); diff != "" {
 				t.Errorf("%s: runs: -want, +got:\n%s", tc.reason, diff)
@@ -286,38 +287,42 @@ func TestEncryptedUnsavedState(t *testing.T) {
 	}
 }
 
-// TestPushKeepsLineage has a backend without a state, in which a push makes a new lineage.
-func TestPushKeepsLineage(t *testing.T) {
+// TestPushFindsLineage has a backend without a state, in which a push makes a new lineage.
+func TestPushFindsLineage(t *testing.T) {
 	t.Parallel()
 
 	const (
-		saved  = `{"version":4,"lineage":"a","serial":3,"outputs":{"o":{"value":1,"type":"number"}},"resources":[]}`
-		copied = `{"version":4,"lineage":"b","serial":1,"terraform_version":"1.5.7","outputs":{"o":{"type":"number","value":1}},"resources":[],"check_results":null}`
-		other  = `{"version":4,"lineage":"b","serial":1,"outputs":{"o":{"value":2,"type":"number"}},"resources":[]}`
+		resources = `"resources":[{"mode":"managed","type":"a","name":"b","instances":[{"attributes":{"n":12345678901234567890}}]}]`
 
-		push  = "state push -no-color -- DIR/errored.tfstate"
-		pull  = "state pull -no-color"
-		force = "state push -no-color -force -- DIR/errored.tfstate"
+		saved   = `{"version":4,"lineage":"a","serial":3,"outputs":{"o":{"value":1,"type":"number"}},` + resources + `}`
+		copied  = `{"version":4,"lineage":"b","serial":1,"terraform_version":"1.5.7",` + resources + `,"outputs":{"o":{"type":"number","value":1}},"check_results":null}`
+		changed = `{"version":4,"lineage":"b","serial":2,"outputs":{"o":{"value":1,"type":"number"}},` + resources + `}`
+		other   = `{"version":4,"lineage":"b","serial":1,"outputs":{"o":{"value":2,"type":"number"}},` + resources + `}`
+
+		push = "state push -no-color -- DIR/errored.tfstate"
+		pull = "state pull -no-color"
 	)
 
 	unrelated := fails("cannot import state with lineage a over unrelated state with lineage b")
 	prints := func(text string) string { return "echo '" + text + "'" }
+	looked := []string{initRun, push, pull}
 
 	for name, tc := range map[string]struct {
 		reason  string
 		lineage string
 		states  []string
+		adopted string
 		err     string
 		ran     []string
 	}{
-		"Lost":       {reason: "The push has made another lineage.", states: []string{"true", prints(copied), "true"}, ran: []string{initRun, push, pull, force}},
-		"LostBefore": {reason: "So has one before, whose process died.", states: []string{unrelated, prints(copied), "true"}, ran: []string{initRun, push, pull, force}},
-		"Kept":       {reason: "There was a state, which had this lineage.", states: []string{"true", prints(saved)}, ran: []string{initRun, push, pull}},
+		"Lost":       {reason: "The push has made another lineage.", states: []string{"true", prints(copied)}, adopted: "b", ran: looked},
+		"LostBefore": {reason: "So has one before, whose process died.", states: []string{unrelated, prints(copied)}, adopted: "b", ran: looked},
+		"Kept":       {reason: "There was a state, which had this lineage.", states: []string{"true", prints(saved)}, ran: looked},
 		"Known":      {reason: "The run began with that state.", lineage: "a", states: []string{"true"}, ran: []string{initRun, push}},
-		"Other":      {reason: "What is there is another state.", states: []string{unrelated, prints(other)}, err: "over unrelated state", ran: []string{initRun, push, pull}},
-		"Changed":    {reason: "Another process has written since.", states: []string{"true", prints(other)}, ran: []string{initRun, push, pull}},
-		"Unreadable": {reason: "The file stays, and the next attempt looks again.", states: []string{"true", fails("boom")}, err: "cannot read the state that was saved: boom", ran: []string{initRun, push, pull}},
-		"Refused":    {reason: "So it does here.", states: []string{"true", prints(copied), fails("boom")}, err: "cannot save state: boom", ran: []string{initRun, push, pull, force}},
+		"Other":      {reason: "What is there is another state.", states: []string{unrelated, prints(other)}, err: "over unrelated state", ran: looked},
+		"Later":      {reason: "Another process has made it.", states: []string{unrelated, prints(changed)}, err: "over unrelated state", ran: looked},
+		"Changed":    {reason: "Another process has written since.", states: []string{"true", prints(other)}, ran: looked},
+		"Unreadable": {reason: "The file stays, and the next attempt looks again.", states: []string{unrelated, fails("boom")}, err: "cannot read the state that was saved: boom", ran: looked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -333,7 +338,22 @@ func TestPushKeepsLineage(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			expectError(t, tc.reason, tc.err, r.PushState(t.Context(), path))
+			adopted := ""
+
+			err := r.PushState(t.Context(), path, func(found *terraform.State) error {
+				adopted = found.Lineage
+
+				return nil
+			})
+			expectError(t, tc.reason, tc.err, err)
+
+			if terraform.IsUnrelatedState(err) != (tc.err == "over unrelated state") {
+				t.Errorf("%s: a person is told to correct the backend: %v", tc.reason, err)
+			}
+
+			if adopted != tc.adopted {
+				t.Errorf("%s: want the lineage %q, got %q", tc.reason, tc.adopted, adopted)
+			}
 
 			if diff := cmp.Diff(tc.ran, p.ran(t, r)); diff != "" {
 				t.Errorf("%s: runs: -want, +got:\n%s", tc.reason, diff)
@@ -355,7 +375,7 @@ func TestUnsavedStateMoves(t *testing.T) {
 	p.answer(t, "init", fails("Backend configuration changed"))
 	filesystem.Write(t, r.Dir.Path(), filesystem.Files{"errored.tfstate": "{}"})
 
-	if err := r.PushState(t.Context(), pathIn(r, "errored.tfstate")); err != nil {
+	if err := r.PushState(t.Context(), pathIn(r, "errored.tfstate"), nil); err != nil {
 		t.Fatal(err)
 	}
 

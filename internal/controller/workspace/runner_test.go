@@ -55,6 +55,9 @@ type fakeRunner struct {
 
 	deleteErr, pushErr, closeErr, unlockErr error
 
+	// pushed is what a push leaves in the backend with another lineage, or nil.
+	pushed *terraform.State
+
 	place    runner.StatePlace
 	placeErr error
 
@@ -166,17 +169,23 @@ func (r *fakeRunner) State(context.Context) (*terraform.State, error) {
 	return s, nil
 }
 
-func (r *fakeRunner) PushState(ctx context.Context, _ string) error {
+func (r *fakeRunner) PushState(ctx context.Context, _ string, adopt func(found *terraform.State) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 
 	r.ran = append(r.ran, "state push")
-	if r.pushErr == nil {
+
+	err := r.pushErr
+	if err == nil && r.pushed != nil {
+		err = adopt(r.pushed)
+	}
+
+	if err == nil {
 		r.unsaved = ""
 	}
 
-	return r.pushErr
+	return err
 }
 
 func (r *fakeRunner) Unlock(context.Context, string) error {

@@ -56,7 +56,7 @@ type unsavedCLI interface {
 	UnsavedState() (string, error)
 	UseUnsavedState(path string) error
 	UseBackend()
-	PushState(ctx context.Context, path string) error
+	PushState(ctx context.Context, path string, adopt func(found *terraform.State) error) error
 }
 
 // runRecords has the record of the last run that was about to change the state.
@@ -89,7 +89,9 @@ func (u *unsavedState) saveState(ctx context.Context, ws workspace.Workspace) er
 			lineage = s.Lineage
 		}
 
-		err := u.locks.withLock(ctx, ws, func() error { return u.cli.PushState(ctx, path) })
+		err := u.locks.withLock(ctx, ws, func() error {
+			return u.cli.PushState(ctx, path, func(found *terraform.State) error { return u.adopt(ctx, ws, lineage, found) })
+		})
 
 		switch {
 		case err == nil:
@@ -117,6 +119,22 @@ func (u *unsavedState) saveState(ctx context.Context, ws workspace.Workspace) er
 		"what only that run has created is listed in %s on %s and nowhere else. Import it, or remove it by hand", aside, u.host())))
 
 	return nil
+}
+
+// adopt records that the unsaved state of the supplied lineage has another one in the backend. Without this, it would count as lost. The
+// status goes first: if the record is not written, the file is put aside, although it is saved.
+func (u *unsavedState) adopt(ctx context.Context, ws workspace.Workspace, lineage string, found *terraform.State) error {
+	if workspace.HasBegun(ws) && workspace.Knows(ws, lineage) {
+		workspace.Own(ws, found.Lineage)
+	}
+
+	workspace.SetState(ws, new(summarizeState(found)))
+
+	if err := u.kube.Status().Update(ctx, ws); err != nil {
+		return errors.Wrap(err, "cannot record the lineage that the state got when it was saved")
+	}
+
+	return u.writeUse(found)
 }
 
 // readUnsaved returns the state in a file, or nil, for example if it is encrypted.

@@ -143,6 +143,62 @@ func TestOwnSavedState(t *testing.T) {
 	}
 }
 
+// TestAdoptSavedState has a state that got another lineage when it was saved. It is not lost, and belongs to the Workspace.
+func TestAdoptSavedState(t *testing.T) {
+	t.Parallel()
+
+	for name, want := range map[string]struct {
+		writes int
+		err    string
+	}{
+		"Recorded": {writes: 100},
+		// The file stays, so that the next pass does the same.
+		"NotRecorded": {writes: 0, err: "cannot record the lineage"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newAttempt(t, with(creates))
+			r.maxWrites = want.writes
+			r.runner.record = &runner.RunRecord{Used: &commonv1beta1.StateSummary{Lineage: otherLineage, Serial: 3, Resources: 1}}
+			r.runner.unsaved = filepath.Join(t.TempDir(), "errored.tfstate")
+			found := &terraform.State{Lineage: ownLineage, Serial: 1, Managed: 1}
+			r.runner.pushed = found
+
+			workspace.SetState(r.ws, r.runner.record.Used)
+
+			if err := os.WriteFile(r.runner.unsaved, fmt.Appendf(nil, `{"version": 4, "lineage": %q}`, otherLineage), 0o600); err != nil {
+				t.Fatal(err)
+			}
+
+			err := r.planner.unsaved.saveState(t.Context(), r.ws)
+			if (want.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want.err) {
+				t.Fatalf("saveState(...): want error %q, got %v", want.err, err)
+			}
+
+			if (r.runner.unsaved == "") != (err == nil) {
+				t.Errorf("want the file to stay until the lineage is recorded, got %q", r.runner.unsaved)
+			}
+
+			if err != nil {
+				return
+			}
+
+			if got := r.ws.GetOwnership().Lineage; got != ownLineage {
+				t.Errorf("want the Workspace to own %q, got %q", ownLineage, got)
+			}
+
+			if got, used := workspace.Remembered(r.ws), r.runner.record.Used; got != summarizeState(found) || *used != got {
+				t.Errorf("want the state that was found in the status and the record, got %+v and %+v", got, used)
+			}
+
+			if err := r.planner.guard.lostState(r.ws, found); err != nil {
+				t.Errorf("want no loss, got %v", err)
+			}
+		})
+	}
+}
+
 // TestRemember ensures that the status has the state that only this disk has. Another instance finds that it is lost, and this one that
 // it is the own state.
 func TestRemember(t *testing.T) {
