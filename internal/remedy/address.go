@@ -16,7 +16,7 @@ var (
 	forced = regexp.MustCompile(`^(?:[A-Za-z0-9]+::)*`)
 
 	// withHost matches a text that begins with a host of a domain.
-	withHost = regexp.MustCompile(`^(?:[A-Za-z0-9-]+\.)+[A-Za-z]+(?::[0-9]+)?/`)
+	withHost = regexp.MustCompile(`^(?:(?:[A-Za-z0-9-]+\.)+(?:[A-Za-z]+|xn--[A-Za-z0-9-]+)|[0-9]+(?:\.[0-9]+){3})(?::[0-9]+)?/`)
 
 	// addresses matches URLs in a text.
 	addresses = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s'"<>]+`)

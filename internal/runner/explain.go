@@ -27,7 +27,7 @@ func (r *Runner) explainInit(err error) error {
 
 	switch {
 	case terraform.IsNewBackend(err):
-		return errors.Errorf("%w: the state of the Workspace is in the directory %s, because there was no backend, or another one of type local. Restore that. Or copy the state to it, and move terraform.tfstate and terraform.tfstate.d out of that directory", err, r.run.Dir)
+		return errors.Errorf("%w: the state of the Workspace is in the directory %s: before, there was no backend, or one of type local. Remove the new backend, or restore the old one. Or copy the state to the new one, and move terraform.tfstate and terraform.tfstate.d out of that directory", err, r.run.Dir)
 	case terraform.LacksBackendFields(err):
 		return errors.Errorf("%w: set it in the backend block, or in spec.backendFile of the ProviderConfig", err)
 	case !terraform.CannotReadStateInInit(err) || terraform.IsLocked(err) || terraform.HasInvalidHeader(err):

@@ -119,10 +119,6 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		regexp.MustCompile(`does not have a "version" attribute, which is required to identify the format version`),
 		"$0: if OpenTofu has encrypted it, only OpenTofu can read it (spec.forProvider.cli), with that encryption",
 	},
-	{
-		regexp.MustCompile(`(error loading the remote state: .*state file is encrypted and can not be read) without an encryption configuration`),
-		"$1: give its encryption in a block remote_state_data_sources, in the block encryption of the module or of spec.configuration",
-	},
 	{regexp.MustCompile(`missing "=" after "(?:[^"\\]|\\.)*" in connection info string"?`), "a value in the connection string (conn_str, or env PG_CONN_STR) has a space: put it in single quotes"},
 	{
 		regexp.MustCompile(`HTTP remote state already locked, failed to unmarshal body.*$`), // What follows is the lock that this run wanted.
@@ -139,12 +135,13 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`fork/exec \S+/terraform-provider-[^:]*: permission denied`), "$0: the package has the program without the right to execute it, or the volume is mounted with noexec"},
 	{regexp.MustCompile(`(source code from "[^"]*": )error downloading '[^']*': `), "$1"},
 	{
+		// Of a URL, the user and the password are removed before.
 		regexp.MustCompile(`(remote module package "ssh://[^"]*")\. If you intended this as a path relative .*$`),
-		`$1: what follows "HOST:" is the number of a port. Write ssh://git@HOST/PATH, or git@HOST:PATH without ssh://`,
+		`$1: it is not a valid URL. What follows "HOST:" is the number of a port: write ssh://git@HOST/PATH, or git@HOST:PATH without ssh://. Write % as %25`,
 	},
 	{
 		regexp.MustCompile(`(remote module package "[^"]*://[^"]*")\. If you intended this as a path relative .*$`),
-		"$1: it is not a valid URL. Write the signs # / ? @ : of a user or a password as %23 %2F %3F %40 %3A, and % as %25",
+		`$1: it is not a valid URL. What follows "HOST:" is the number of a port. Write the signs # / ? @ : of a user or a password as %23 %2F %3F %40 %3A, and % as %25`,
 	},
 	{regexp.MustCompile(`no source URL was returned`), "the server offers no module there: use the address of an archive, or git:: and the address of a repository"},
 	{regexp.MustCompile(`(?:pathspec '[^']*//[^']*' did not match .*|invalid ref: "[^"]*//[^"]*")$`), `$0: write //DIRECTORY before the "?"`},
@@ -226,8 +223,20 @@ var (
 	ofCLIConfig = regexp.MustCompile(`^\.(?:credentials|credentials_helper|provider_installation)$`)
 )
 
+// encrypted ends what OpenTofu says of an encrypted state that it has no key for.
+const encrypted = "is encrypted and can not be read without an encryption configuration"
+
+// adviseRemoteState adds the remedy to the text about the state of another module: the encryption of the own state is none.
+func adviseRemoteState(text, address string) string {
+	if !remoteState.MatchString(address) || !strings.HasSuffix(text, encrypted) {
+		return text
+	}
+
+	return text + ": give its encryption in a block remote_state_data_sources, in the block encryption of the module or of spec.configuration"
+}
+
 // ofDownload matches texts about the source of a module. Other texts may have links, for people to follow.
-var ofDownload = regexp.MustCompile(`Could not download module|error downloading|Failed to (?:download|retrieve)|has invalid source address|Module source has changed`)
+var ofDownload = regexp.MustCompile(`Could not download module|error downloading|Failed to (?:download|retrieve)|has invalid source address|Module source has changed|intended installation method`)
 
 // adviseHere replaces advice to people at a command line with what does the same here, in one line of text.
 func adviseHere(text string) string {

@@ -452,11 +452,15 @@ func TestAdvice(t *testing.T) {
 		},
 		"PortOfModule": {
 			cli:  "Terraform failed to determine your intended installation method for remote\nmodule package \"ssh://git@h.example.org:org/repo.git?ref=v1\".\n\nIf you intended this as a path relative to the current module, use\n\"./ssh://git@h.example.org:org/repo.git?ref=v1\" instead. The \"./\" prefix\nindicates that the address is a relative filesystem path.",
-			here: `Terraform failed to determine your intended installation method for remote module package "ssh://git@h.example.org:org/repo.git?ref=v1": what follows "HOST:" is the number of a port. Write ssh://git@HOST/PATH, or git@HOST:PATH without ssh://`,
+			here: `Terraform failed to determine your intended installation method for remote module package "ssh://git@h.example.org:org/repo.git?ref=v1": it is not a valid URL. What follows "HOST:" is the number of a port: write ssh://git@HOST/PATH, or git@HOST:PATH without ssh://. Write % as %25`,
 		},
 		"URLOfModule": {
 			cli:  "OpenTofu failed to determine your intended installation method for remote module package \"https://h.example.org/%zz\".\n\nIf you intended this as a path relative to the current module, use \"./https://h.example.org/%zz\" instead. The \"./\" prefix indicates that the address is a relative filesystem path.",
-			here: `OpenTofu failed to determine your intended installation method for remote module package "https://h.example.org/%zz": it is not a valid URL. Write the signs # / ? @ : of a user or a password as %23 %2F %3F %40 %3A, and % as %25`,
+			here: `OpenTofu failed to determine your intended installation method for remote module package "https://h.example.org/%zz": it is not a valid URL. What follows "HOST:" is the number of a port. Write the signs # / ? @ : of a user or a password as %23 %2F %3F %40 %3A, and % as %25`,
+		},
+		"PasswordOfModule": {
+			cli:  `remote module package "https://ci:pa/ss@h.example.org/r.git". If you intended this as a path relative to the current module, use "./https://ci:pa/ss@h.example.org/r.git" instead. OpenTofu failed to determine your intended installation method`,
+			here: `remote module package "https://h.example.org/r.git": it is not a valid URL. What follows "HOST:" is the number of a port. Write the signs # / ? @ : of a user or a password as %23 %2F %3F %40 %3A, and % as %25`,
 		},
 		"PathOfModule": {
 			cli:  `OpenTofu failed to determine your intended installation method for remote module package "modules/vpc". If you intended this as a path relative to the current module, use "./modules/vpc" instead.`,
@@ -485,10 +489,6 @@ func TestAdvice(t *testing.T) {
 		"HostWithoutUser": {
 			cli:  `source code from "github.com:org/repo.git": download not supported for scheme 'github.com'`,
 			here: `source code from "github.com:org/repo.git": download not supported for scheme 'github.com': for git, write git@HOST:PATH`,
-		},
-		"EncryptedRemoteState": {
-			cli:  `error: error loading the remote state: Unsupported state file format: This state file is encrypted and can not be read without an encryption configuration`,
-			here: `error: error loading the remote state: Unsupported state file format: This state file is encrypted and can not be read: give its encryption in a block remote_state_data_sources, in the block encryption of the module or of spec.configuration`,
 		},
 		"OtherLockThere": {
 			cli:  "lock id \"1\" does not match existing lock. In this scenario, please call the \"force-unlock\" command to unlock the state manually. This is a very dangerous operation since if it is done erroneously it could result in two people modifying state at the same time. Only call this command if you are certain that the unlock above failed and that no one else is holding a lock.",
@@ -579,5 +579,21 @@ func TestAdviseUnexpected(t *testing.T) {
 				t.Errorf("want %q, got %q", text+tc.want, got)
 			}
 		})
+	}
+}
+
+// TestAdviseRemoteState ensures that the remedy is only about the state of another module.
+func TestAdviseRemoteState(t *testing.T) {
+	t.Parallel()
+
+	const text = "Unsupported state file format: This state file is encrypted and can not be read without an encryption configuration"
+
+	for address, want := range map[string]string{
+		"module.a.data.terraform_remote_state.b": text + ": give its encryption in a block remote_state_data_sources, in the block encryption of the module or of spec.configuration",
+		"": text,
+	} {
+		if got := (Diagnostic{Detail: text, Address: address}).forPeople(Workspace{}).Detail; got != want {
+			t.Errorf("%q: want %q, got %q", address, want, got)
+		}
 	}
 }

@@ -108,6 +108,7 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 	}
 
 	d.Summary, d.Detail = adviseHere(oneLine(d.Summary)), adviseUnexpected(shortOutput(adviseHere(oneLine(d.Detail))), d.Context)
+	d.Detail = adviseRemoteState(d.Detail, d.Address)
 
 	// The CLIs name the objects of a cycle in another order in each run.
 	if objects, ok := strings.CutPrefix(d.Summary, cycle); ok {
@@ -279,9 +280,10 @@ func causes(ds []Diagnostic) []Diagnostic {
 			return strings.HasSuffix(cause.File, ".tfvars") && cause.Summary != "Invalid value for input variable" ||
 				ofValue && d.says(`"`+variableName.FindString(name)+`"`)
 		case d.says(`does not have a "version" attribute`, "can not be checked for presence of encryption"):
-			return d.Address == cause.Address && cause.says("could not be parsed as JSON")
+			// One diagnostic may have both texts: it is the cause.
+			return !d.says(noJSON) && d.Address == cause.Address && cause.says(noJSON)
 		case d.Summary == "Unable to read remote state" && d.Detail == "":
-			return d.Address == cause.Address && cause != d
+			return strings.Contains(cause.Address, d.Address) && cause != d
 		default:
 			return false
 		}
@@ -291,6 +293,9 @@ func causes(ds []Diagnostic) []Diagnostic {
 		return slices.ContainsFunc(ds, func(cause Diagnostic) bool { return follows(d, cause) })
 	})
 }
+
+// noJSON is in what the CLIs say about a file that is no state.
+const noJSON = "could not be parsed as JSON"
 
 // byObject orders diagnostics by the object that they are about. Those without one are equal, except for their conclusion.
 func byObject(a, b Diagnostic) int {

@@ -115,6 +115,7 @@ func TestCauses(t *testing.T) {
 	encryption := Diagnostic{Summary: "Unsupported state file format", Detail: "The state file can not be checked for presence of encryption: invalid character"}
 	there := version
 	there.Address = "data.terraform_remote_state.a"
+	own := Diagnostic{Summary: "error loading state: 2 problems: - " + page.text() + " - " + version.text()}
 	unable := Diagnostic{Summary: "Unable to read remote state", Address: there.Address}
 
 	cases := map[string]struct {
@@ -129,6 +130,7 @@ func TestCauses(t *testing.T) {
 		"Backend": {reason: "The file of a backend has no values of variables.", in: []Diagnostic{backend, missing("a")}, want: []Diagnostic{backend, missing("a")}},
 		"Page":    {reason: "What is no JSON has no version and no encryption.", in: []Diagnostic{version, page, encryption}, want: []Diagnostic{page}},
 		"There":   {reason: "Another state is JSON.", in: []Diagnostic{page, there}, want: []Diagnostic{page, there}},
+		"Both":    {reason: "The CLIs join them for the state of the Workspace.", in: []Diagnostic{own}, want: []Diagnostic{own}},
 		"Unable":  {reason: "Another error says why.", in: []Diagnostic{unable, there}, want: []Diagnostic{there}},
 		"Why":     {reason: "None says why.", in: []Diagnostic{page, unable}, want: []Diagnostic{page, unable}},
 	}

@@ -193,17 +193,27 @@ var (
 	// remoteState matches the address of a data source that reads the state of another module.
 	remoteState = regexp.MustCompile(`\bdata\.terraform_remote_state\.`)
 
-	// ofOwnState matches what a run may say of the state of the Workspace, or of its plan, after it has begun to read others.
-	ofOwnState = regexp.MustCompile(`(?:sav(?:e|ing)|persist) (?:current )?state|state lock|plan file`)
+	// ofOther matches what a run may say of other things after it has begun to read such a state: of the state of the Workspace, of its
+	// plan, of a provider, or of an interrupt.
+	ofOther = regexp.MustCompile(`(?:sav(?:e|ing)|persist|serialize) (?:current )?state|local state file|state lock|plan file|^Provider (?:produced|returned)|^execution halted`)
 )
 
 // ofReading gives a diagnostic without a place the address of the data source that could not be read: the CLIs do not, with texts that
 // are also those about the state of the Workspace. That one was read before.
 func (r *report) ofReading(d Diagnostic) Diagnostic {
-	if d.rank() == rankNothing && len(r.reading) > 0 && !ofOwnState.MatchString(d.Summary) {
-		d.Address = strings.Join(slices.Sorted(slices.Values(r.reading)), " or ")
-		d.Summary = strings.TrimPrefix(d.Summary, d.Address+separator) // OpenTofu adds one that has it.
+	if d.rank() != rankNothing || len(r.reading) == 0 || ofOther.MatchString(d.Summary) {
+		return d
 	}
+
+	for _, address := range r.reading {
+		if text, ok := strings.CutPrefix(d.Summary, address+separator); ok { // OpenTofu adds one that has it.
+			d.Address, d.Summary = address, text
+
+			return d
+		}
+	}
+
+	d.Address = strings.Join(slices.Sorted(slices.Values(r.reading)), " or ")
 
 	return d
 }

@@ -227,6 +227,11 @@ func TestRemoteState(t *testing.T) {
 		"Save":     {reason: "A run saves that at its end.", hooks: []string{network}, summary: "Failed to save state"},
 		"Persist":  {reason: "Or cannot.", hooks: []string{network}, summary: "Failed to persist state to backend"},
 		"Lock":     {reason: "And releases its lock.", hooks: []string{network}, summary: "Error releasing the state lock"},
+		"Provider": {reason: "A provider is at fault.", hooks: []string{network}, summary: "Provider produced inconsistent result after apply"},
+		"OneOfTwo": {
+			reason: "The text tells which one it is.", hooks: []string{dns, network}, summary: "data.terraform_remote_state.network: Unable to read remote state",
+			want: "data.terraform_remote_state.network", withText: "data.terraform_remote_state.network: Unable to read remote state",
+		},
 		"Again": {
 			reason: "OpenTofu has an error that has it.", hooks: []string{network}, summary: "data.terraform_remote_state.network: Unable to read remote state",
 			want: "data.terraform_remote_state.network", withText: "data.terraform_remote_state.network: Unable to read remote state",

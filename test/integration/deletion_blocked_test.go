@@ -93,7 +93,7 @@ func TestBlockedDeletion(t *testing.T) {
 			dir, states := i.workdir(string(ws.GetUID())), filepath.Join(t.TempDir(), "states")
 			c.patch(t, cfg, map[string]any{"spec": configSpec{Configuration: new(fmt.Sprintf("terraform {\n  backend \"local\" {\n    workspace_dir = %q\n  }\n}\n", states))}})
 			c.label(t, ws, "plan", "again")
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "the state of the Workspace is in the directory "+dir, "Remove the backend again. Or copy the state to it, and move terraform.tfstate")
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "the state of the Workspace is in the directory "+dir, "Remove the new backend, or restore the old one. Or copy the state to the new one, and move terraform.tfstate")
 
 			c.remove(t, ws)
 			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "copy the state to it", wayOut)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -130,7 +131,9 @@ func (a *approver) approval(ctx context.Context, ws workspace.Workspace, p *terr
 	}
 
 	// An approval, or the request of a plan, is no reason for another one.
-	same := ws.GetCondition(workspace.TypeAwaitingApproval).ObservedGeneration == ws.GetGeneration()
+	c := ws.GetCondition(workspace.TypeAwaitingApproval)
+	same := c.Status == corev1.ConditionTrue && c.ObservedGeneration == ws.GetGeneration()
+
 	if b := before.Awaiting; b != nil && same && before.Plan.ID != ap.id && before.State.Serial == int64(p.Prior.Serial) { //nolint:gosec // As in the status.
 		ap.waits.Changed = b.Changed + 1
 	}

@@ -94,7 +94,7 @@ func changeFailed(ws workspace.Workspace) {
 // show neither a value nor a reason.
 func neverReady(ws workspace.Workspace) {
 	was := ws.GetCondition(xpv2.TypeReady)
-	// It was approved, and refused.
+	// It was approved, and refused, or an edit of it has failed.
 	refused := was.Reason == reasonWaits && ws.GetCondition(workspace.TypeAwaitingApproval).Status != corev1.ConditionTrue && ws.GetCondition(xpv2.TypeSynced).Reason == xpv2.ReasonReconcileError
 
 	switch {
