@@ -590,7 +590,7 @@ func TestAdviseRemoteState(t *testing.T) {
 
 	for address, want := range map[string]string{
 		"module.a.data.terraform_remote_state.b": text + ": give its encryption in a block remote_state_data_sources, in the block encryption of the module or of spec.configuration",
-		"": text,
+		"":                                       text,
 	} {
 		if got := (Diagnostic{Detail: text, Address: address}).forPeople(Workspace{}).Detail; got != want {
 			t.Errorf("%q: want %q, got %q", address, want, got)
