@@ -96,7 +96,7 @@ func TestBlockedDeletion(t *testing.T) {
 			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "the state of the Workspace is in the directory "+dir, "Remove the new backend, or restore the old one. Or copy the state to the new one, and move terraform.tfstate")
 
 			c.remove(t, ws)
-			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "copy the state to it", wayOut)
+			expectCondition(t, c, ws, xpv2.TypeSynced, corev1.ConditionFalse, "copy the state to the new one", wayOut)
 
 			if err := os.Rename(filepath.Join(dir, "terraform.tfstate.d"), states); err != nil {
 				t.Fatal(err)
