@@ -14,13 +14,10 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
-// maxState is how much is read of a state, in bytes: as much as the CLI may answer.
-const maxState = 256 << 20
-
 // PushState saves the state at the supplied path, and removes it there. If it has another lineage in the backend, PushState calls adopt
 // with what is there, before that.
 func (r *Runner) PushState(ctx context.Context, path string, adopt func(found *terraform.State) error) error {
-	read := func() ([]byte, error) { return regular.Read(path, maxState) }
+	read := func() ([]byte, error) { return regular.Read(path, terraform.MaxAnswer) }
 
 	err := r.push(ctx, func(args ...string) error { return r.CLI.PushState(ctx, *r.run, path, args...) })
 	if terraform.HasOtherEncryption(err) {

@@ -26,9 +26,11 @@ import (
 
 // Limits of the output of a run that is kept.
 const (
-	maxLine   = 4 << 20   // One line; the longest ones hold all outputs.
-	maxStderr = 64 << 10  // Only its end says why a run failed.
-	maxAnswer = 256 << 20 // A state.
+	maxLine   = 4 << 20  // One line; the longest ones hold all outputs.
+	maxStderr = 64 << 10 // Only its end says why a run failed.
+
+	// MaxAnswer is the limit of an answer such as a state, in bytes.
+	MaxAnswer = 256 << 20
 )
 
 // A command describes one run.
@@ -76,7 +78,7 @@ func (c *CLI) flagsOf(cmd command) []string {
 
 // run returns the output of a command. It is not logged: a state is full of secrets.
 func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error) {
-	answer := &limitedBuffer{max: maxAnswer}
+	answer := &limitedBuffer{max: MaxAnswer}
 
 	res, err := c.execute(ctx, ws, cmd, answer, ws.logger(cmd.op))
 	if err != nil {
@@ -88,7 +90,7 @@ func (c *CLI) run(ctx context.Context, ws Workspace, cmd command) ([]byte, error
 	}
 
 	if answer.overflow {
-		return nil, fmt.Errorf("the answer to %q is longer than %d bytes", cmd.op, maxAnswer)
+		return nil, fmt.Errorf("the answer to %q is longer than %d bytes", cmd.op, MaxAnswer)
 	}
 
 	return answer.text.Bytes(), nil
@@ -264,7 +266,7 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 }
 
 // A lineWriter calls line for every line that is written to it, without its line break. A line longer than
-// max bytes is dropped, or longer than maxAnswer if it begins with a message that has the text longer.
+// max bytes is dropped, or longer than MaxAnswer if it begins with a message that has the text longer.
 type lineWriter struct {
 	line   func([]byte) // The bytes are valid during the call only.
 	max    int
@@ -303,7 +305,7 @@ func (w *lineWriter) limit(p []byte) int {
 
 	first := slices.Concat(w.partial[:min(len(w.partial), begin)], p[:min(len(p), begin)])
 	if w.longer != "" && bytes.Contains(first, []byte(w.longer)) {
-		return maxAnswer
+		return MaxAnswer
 	}
 
 	return w.max

@@ -131,7 +131,7 @@ func readEntry(f *zip.File) ([]byte, error) {
 	}
 	defer r.Close() //nolint:errcheck // Nothing was written.
 
-	return io.ReadAll(io.LimitReader(r, maxAnswer))
+	return io.ReadAll(io.LimitReader(r, MaxAnswer))
 }
 
 // shorten returns at most n bytes of a text, with a last line that says so if there are more.
