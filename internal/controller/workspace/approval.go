@@ -130,13 +130,7 @@ func (a *approver) approval(ctx context.Context, ws workspace.Workspace, p *terr
 		return ap, errors.Wrap(err, "cannot ask for the approval of the plan")
 	}
 
-	// An approval, or the request of a plan, is no reason for another one.
-	c := ws.GetCondition(workspace.TypeAwaitingApproval)
-	same := c.Status == corev1.ConditionTrue && c.ObservedGeneration == ws.GetGeneration()
-
-	if b := before.Awaiting; b != nil && same && before.Plan.ID != ap.id && before.State.Serial == int64(p.Prior.Serial) { //nolint:gosec // As in the status.
-		ap.waits.Changed = b.Changed + 1
-	}
+	ap.waits.Changed = changedBefore(ws, before, ap.id, p.Prior.Serial)
 
 	if ap.waits.Changed >= maxChanged {
 		ap.waits.Message = "This plan differs each time it is made, for example because of plantimestamp(): it cannot be approved. " + ap.waits.Message
@@ -147,6 +141,18 @@ func (a *approver) approval(ctx context.Context, ws workspace.Workspace, p *terr
 
 // maxChanged is how often a plan differs from the one before until it is said that it always does.
 const maxChanged = 2
+
+// changedBefore returns how often in a row another plan was made for the same specification and state: before is the last
+// observation, id that of the new plan. An approval, or the request of a plan, is no reason for another one.
+func changedBefore(ws workspace.Workspace, before schedule.Observation, id string, serial uint64) int {
+	c := ws.GetCondition(workspace.TypeAwaitingApproval)
+
+	if before.Awaiting == nil || c.Status != corev1.ConditionTrue || c.ObservedGeneration != ws.GetGeneration() || before.Plan.ID == id || before.State.Serial != int64(serial) { //nolint:gosec // As in the status.
+		return 0
+	}
+
+	return before.Awaiting.Changed + 1
+}
 
 // readPlan identifies a plan by all that it does, and writes its text to its Secret if it waits.
 func (a *approver) readPlan(ctx context.Context, ws workspace.Workspace, p *terraform.Plan) (approval, error) {

@@ -19,6 +19,7 @@ import (
 
 	clusterv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/cluster/v1beta1"
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/schedule"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/internal/workspace"
 )
@@ -226,6 +227,45 @@ func TestApproval(t *testing.T) {
 
 			if o := r.observation; (o.ResourceExists && o.ResourceUpToDate) == tc.updates {
 				t.Errorf("\n%s\nwant that something follows: %v, got %+v", tc.reason, tc.updates, o)
+			}
+		})
+	}
+}
+
+// TestChangedBefore has each reason why a plan may be another one than before, and a plan that differs without a reason.
+func TestChangedBefore(t *testing.T) {
+	t.Parallel()
+
+	asked := func(s corev1.ConditionStatus, generation int64) xpv2.Condition {
+		return xpv2.Condition{Type: workspace.TypeAwaitingApproval, Status: s, ObservedGeneration: generation}
+	}
+	before := func(id string, serial int64) schedule.Observation {
+		return schedule.Observation{Awaiting: &schedule.Awaiting{Changed: 1}, Plan: &commonv1beta1.PlanSummary{ID: id}, State: &commonv1beta1.StateSummary{Serial: serial}}
+	}
+
+	cases := map[string]struct {
+		reason string
+		before schedule.Observation
+		asked  xpv2.Condition
+		want   int
+	}{
+		"NoReason":   {reason: "Nothing else has changed.", before: before("x-1", 3), asked: asked(corev1.ConditionTrue, 2), want: 2},
+		"Same":       {reason: "It is the plan of before.", before: before("x-2", 3), asked: asked(corev1.ConditionTrue, 2)},
+		"Edited":     {reason: "A person has edited the Workspace.", before: before("x-1", 3), asked: asked(corev1.ConditionTrue, 1)},
+		"Approved":   {reason: "The plan of before was approved.", before: before("x-1", 3), asked: asked(corev1.ConditionFalse, 2)},
+		"OtherState": {reason: "Something else has changed the state.", before: before("x-1", 2), asked: asked(corev1.ConditionTrue, 2)},
+		"First":      {reason: "No plan has waited.", before: schedule.Observation{}, asked: asked(corev1.ConditionTrue, 2)},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			ws := with(func(ws *clusterv1beta1.Workspace) { ws.SetGeneration(2) })
+			ws.SetConditions(tc.asked)
+
+			if got := changedBefore(ws, tc.before, "x-2", 3); got != tc.want {
+				t.Errorf("\n%s\nchangedBefore(...): want %d, got %d", tc.reason, tc.want, got)
 			}
 		})
 	}
