@@ -588,12 +588,15 @@ func TestAdviseRemoteState(t *testing.T) {
 
 	const text = "Unsupported state file format: This state file is encrypted and can not be read without an encryption configuration"
 
-	for address, want := range map[string]string{
-		"module.a.data.terraform_remote_state.b": text + ": give its encryption in a block remote_state_data_sources, in the block encryption of the module or of spec.configuration",
-		"":                                       text,
+	const address = "module.a.data.terraform_remote_state.b"
+
+	for d, want := range map[Diagnostic]string{
+		{Detail: text, Address: address}:            text + ": give its encryption in a block remote_state_data_sources, in the block encryption of the module or of spec.configuration",
+		{Detail: text}:                              text,
+		{Detail: "Access denied", Address: address}: "Access denied",
 	} {
-		if got := (Diagnostic{Detail: text, Address: address}).forPeople(Workspace{}).Detail; got != want {
-			t.Errorf("%q: want %q, got %q", address, want, got)
+		if got := d.forPeople(Workspace{}).Detail; got != want {
+			t.Errorf("%+v: want %q, got %q", d, want, got)
 		}
 	}
 }
