@@ -450,6 +450,10 @@ func TestAdvice(t *testing.T) {
 			cli:  `failed to instantiate provider "registry.opentofu.org/a/b" to obtain schema: fork/exec .terraform/providers/registry.opentofu.org/a/b/1.0.0/linux_amd64/terraform-provider-b_v1.0.0: permission denied`,
 			here: `failed to instantiate provider "registry.opentofu.org/a/b" to obtain schema: fork/exec .terraform/providers/registry.opentofu.org/a/b/1.0.0/linux_amd64/terraform-provider-b_v1.0.0: permission denied: the package has the program without the right to execute it, or the volume is mounted with noexec`,
 		},
+		"NoEqualsSign": {
+			cli:  `The given -var option "foo" is not correctly specified. Must be a variable name and value separated by an equals sign, like -var="key=value".`,
+			here: `The given -var option "foo" is not correctly specified. Must be a variable name and value separated by an equals sign, like -var=key=value.`,
+		},
 		"PortOfModule": {
 			cli:  "Terraform failed to determine your intended installation method for remote\nmodule package \"ssh://git@h.example.org:org/repo.git?ref=v1\".\n\nIf you intended this as a path relative to the current module, use\n\"./ssh://git@h.example.org:org/repo.git?ref=v1\" instead. The \"./\" prefix\nindicates that the address is a relative filesystem path.",
 			here: `Terraform failed to determine your intended installation method for remote module package "ssh://git@h.example.org:org/repo.git?ref=v1": it is not a valid URL. What follows "HOST:" is the number of a port: write ssh://git@HOST/PATH, or git@HOST:PATH without ssh://. Write % as %25`,
