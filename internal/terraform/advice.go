@@ -152,7 +152,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		regexp.MustCompile(`the string provided in credentials is neither valid json nor a valid file path`),
 		"$0: if it is for the backend, set GOOGLE_CREDENTIALS in env, or credentials of the backend to the plain filename of an entry of spec.credentials of the ProviderConfig. The content is the key in JSON, not encoded again",
 	},
-	// Credentials in the address of a module that the module calls.
+	// Credentials in an address that a plugin or a backend shows. Those of called modules are removed before.
 	{regexp.MustCompile(`://(?:[^/\s"'@]+:[^/\s"'@]+|[^/\s"'@:]{20,})@`), "://"},
 	// A plugin chooses another name each time.
 	{regexp.MustCompile(`[^\s"']*/tf-[0-9a-f]{32}/[^\s"',:;)]*`), "(temporary file)"},

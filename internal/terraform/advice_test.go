@@ -454,6 +454,10 @@ func TestAdvice(t *testing.T) {
 			cli:  `The given -var option "foo" is not correctly specified. Must be a variable name and value separated by an equals sign, like -var="key=value".`,
 			here: `The given -var option "foo" is not correctly specified. Must be a variable name and value separated by an equals sign, like -var=key=value.`,
 		},
+		"PasswordOfPlugin": {
+			cli:  `cannot connect to "postgres://admin:sesame@db.example.org/x" or "https://ghp_0123456789012345678901@h.example.org", tell admin@example.org`,
+			here: `cannot connect to "postgres://db.example.org/x" or "https://h.example.org", tell admin@example.org`,
+		},
 		"PortOfModule": {
 			cli:  "Terraform failed to determine your intended installation method for remote\nmodule package \"ssh://git@h.example.org:org/repo.git?ref=v1\".\n\nIf you intended this as a path relative to the current module, use\n\"./ssh://git@h.example.org:org/repo.git?ref=v1\" instead. The \"./\" prefix\nindicates that the address is a relative filesystem path.",
 			here: `Terraform failed to determine your intended installation method for remote module package "ssh://git@h.example.org:org/repo.git?ref=v1": it is not a valid URL. What follows "HOST:" is the number of a port: write ssh://git@HOST/PATH, or git@HOST:PATH without ssh://. Write % as %25`,
