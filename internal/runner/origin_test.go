@@ -43,6 +43,14 @@ func TestOrigins(t *testing.T) {
 			want: "spec.forProvider.varFiles[0] (Secret ns/o, key k), line 1: Argument or block definition required: An argument or block definition is required here. To set an argument, use the equals sign \"=\" to introduce the argument value. " +
 				"The key must hold a file with lines name = value. For one value, set env TF_VAR_<name> with secretKeyRef or configMapKeyRef",
 		},
+		"PaddedValue": {
+			reason: "The end of a value in base64 looks like an argument.", change: []func(*subject){list, secretVarFile("padded", commonv1beta1.FileFormatHCL)},
+			want: "an invalid expression token. The key must hold a file with lines name = value. For one value, ",
+		},
+		"ValueWithSign": {
+			reason: "So does a password with an equals sign.", change: []func(*subject){list, secretVarFile("equals", commonv1beta1.FileFormatHCL)},
+			want: "An argument definition must end with a newline. The key must hold a file with lines name = value. For one value, ",
+		},
 		"Phrase": {
 			reason: "The CLI would show words of it, as the block that it is in.", change: []func(*subject){list, secretVarFile("phrase", commonv1beta1.FileFormatHCL)},
 			want: "spec.forProvider.varFiles[0] (Secret ns/phrase, key k), line 1: Unclosed configuration block: ",

@@ -69,6 +69,8 @@ var kube = sync.OnceValue(func() client.Client {
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "marked"}, Data: map[string]string{"k": "\ufeff{}"}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "heredoc"}, Data: map[string][]byte{"k": []byte("a = <<EOT\nsesame\nEOT")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "phrase"}, Data: map[string][]byte{"k": []byte("sesame a b {")}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "padded"}, Data: map[string][]byte{"k": []byte("c2VzYW1lLXNlc2FtMTI=")}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "equals"}, Data: map[string][]byte{"k": []byte("sesame=word!sesame")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "latin1"}, Data: map[string][]byte{"k": []byte("{\"a\": \"M\xfcller\"}")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "json"}, Data: map[string][]byte{"k": []byte("\n{\"a\": 1}")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "named"}, Data: map[string][]byte{"k": []byte(`{"s3_bucket": "sesame-1"}`)}},

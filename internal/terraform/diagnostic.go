@@ -142,7 +142,7 @@ func (d Diagnostic) withFields(ws Workspace) Diagnostic {
 	if strings.HasPrefix(d.File, "spec.forProvider.varFiles[") {
 		d.Context = "" // Such a file has no blocks: it is a part of a value.
 
-		if d.Line == 1 && d.says("Argument or block definition required", "Invalid block definition") {
+		if d.Line == 1 && d.says("Argument or block definition required", "Invalid block definition", "Invalid expression", "Missing newline after argument") {
 			d.Detail = strings.TrimSuffix(d.Detail, ".") + ". The key must hold a file with lines name = value. " + OneValue
 		}
 	}
