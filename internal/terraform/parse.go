@@ -35,7 +35,8 @@ type jsonDiagnostic struct {
 	Snippet struct {
 		Context string `json:"context"`
 		Code    string `json:"code"`
-		Start   int    `json:"highlight_start_offset"` // In Code.
+		Start   int    `json:"highlight_start_offset"` // In Code, as End.
+		End     int    `json:"highlight_end_offset"`
 		Values  []struct {
 			Traversal string `json:"traversal"`
 		} `json:"values"`
@@ -48,12 +49,25 @@ func (j jsonDiagnostic) diagnostic() Diagnostic {
 		File: j.Range.Filename, Line: j.Range.Start.Line, Context: j.Snippet.Context,
 	}
 
-	// The CLIs do not say which object it is that has no such attribute. The values of a call, for example, are not that object.
-	leading := j.Snippet.Code[:min(max(j.Snippet.Start, 0), len(j.Snippet.Code))]
+	// The CLIs do not say which object it is that has no such attribute, or what the key is of. The values, some of which they do say,
+	// may be secret. The values of a call, for example, are not that object.
+	start := min(max(j.Snippet.Start, 0), len(j.Snippet.Code))
+	leading, marked := j.Snippet.Code[:start], j.Snippet.Code[start:max(start, min(j.Snippet.End, len(j.Snippet.Code)))]
+
+	var keys []string
+
 	for _, v := range j.Snippet.Values {
-		if v.Traversal != "" && strings.HasSuffix(leading, v.Traversal) {
+		switch {
+		case v.Traversal == "":
+		case strings.HasSuffix(leading, v.Traversal):
 			d.Detail = strings.Replace(d.Detail, "This object does not have an attribute", v.Traversal+" does not have an attribute", 1)
+		case strings.Contains(marked, v.Traversal):
+			keys = append(keys, strings.Replace(v.Traversal, "terraform.workspace", "terraform.workspace, the external name of the Workspace", 1))
 		}
+	}
+
+	if d.Summary == "Invalid index" && keys != nil {
+		d.Detail += " The key is made of " + strings.Join(keys, ", and of ") + "."
 	}
 
 	// Their order differs from run to run.

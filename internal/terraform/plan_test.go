@@ -263,6 +263,12 @@ func TestPlanFails(t *testing.T) {
 				config: "data \"terraform_remote_state\" \"net\" {\n  backend = \"local\"\n  config  = { path = \"net.tfstate\" }\n}\nlocals {\n  a = { b = \"c\" }\n}\noutput \"o\" {\n  value = \"${local.a.b}-${data.terraform_remote_state.net.outputs.vpc_id}\"\n}\n",
 				want:   `main.tf:9: output "o": Unsupported attribute: data.terraform_remote_state.net.outputs does not have an attribute named "vpc_id".`,
 			},
+			"NoElement": {
+				reason: "the CLIs show the values, which may be secret: the names tell enough",
+				config: "variable \"env\" {\n  default = \"secret\"\n}\nlocals {\n  size = { a = \"s\" }\n}\noutput \"o\" {\n  value = local.size[\"${var.env}-${terraform.workspace}\"]\n}\n",
+				want: `main.tf:8: output "o": Invalid index: The given key does not identify an element in this collection value. ` +
+					`The key is made of terraform.workspace, the external name of the Workspace, and of var.env.`,
+			},
 			"UnknownCount": {
 				reason: "the error names the field for an argument that it advises",
 				config: "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {\n  count = terraform_data.a.id == \"\" ? 1 : 0\n}\n",
