@@ -165,8 +165,12 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		"no configuration has been provided: if it is for the kubernetes backend, set in_cluster_config = true there, or config_path with a file in spec.credentials of the ProviderConfig; otherwise configure the provider block",
 	},
 	{
-		regexp.MustCompile(`Get "https?://localhost/api/v1/\S+": dial tcp \S+: connect: connection refused`),
-		"$0: if it is for the kubernetes backend, its config_path names no file here: set in_cluster_config = true, or give the file in spec.credentials of the ProviderConfig; otherwise configure the provider block",
+		regexp.MustCompile(`"https?://localhost/api\S+tfstate\S+": dial tcp \S+: connect: connection refused`),
+		"$0: config_path of the kubernetes backend names no file here: set in_cluster_config = true, or give the file in spec.credentials of the ProviderConfig",
+	},
+	{ // Not after the text above.
+		regexp.MustCompile(`"https?://localhost(?::8080)?/(?:apis?|openapi|version)\b\S*": dial tcp \S+: connect: connection refused$`),
+		"$0: the provider block has no address of a cluster, or one of a resource that does not exist yet, or any more: set it, and put the cluster into another Workspace",
 	},
 	{
 		regexp.MustCompile(`please ensure you have installed Azure CLI version \S+ or newer\. Error parsing json result from the Azure CLI: `),

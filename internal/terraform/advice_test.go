@@ -38,7 +38,19 @@ func TestAdvice(t *testing.T) {
 		},
 		"NoConfigPath": {
 			cli:  "Failed to get existing workspaces: Get \"http://localhost/api/v1/namespaces/default/secrets?labelSelector=tfstate%3Dtrue\": dial tcp 127.0.0.1:80: connect: connection refused",
-			here: "Failed to get existing workspaces: Get \"http://localhost/api/v1/namespaces/default/secrets?labelSelector=tfstate%3Dtrue\": dial tcp 127.0.0.1:80: connect: connection refused: if it is for the kubernetes backend, its config_path names no file here: set in_cluster_config = true, or give the file in spec.credentials of the ProviderConfig; otherwise configure the provider block",
+			here: "Failed to get existing workspaces: Get \"http://localhost/api/v1/namespaces/default/secrets?labelSelector=tfstate%3Dtrue\": dial tcp 127.0.0.1:80: connect: connection refused: config_path of the kubernetes backend names no file here: set in_cluster_config = true, or give the file in spec.credentials of the ProviderConfig",
+		},
+		"NoCluster": {
+			cli:  "Post \"http://localhost/api/v1/namespaces\": dial tcp [::1]:80: connect: connection refused",
+			here: "Post \"http://localhost/api/v1/namespaces\": dial tcp [::1]:80: connect: connection refused: the provider block has no address of a cluster, or one of a resource that does not exist yet, or any more: set it, and put the cluster into another Workspace",
+		},
+		"NoClusterOfHelm": {
+			cli:  "Kubernetes cluster unreachable: Get \"http://localhost:8080/version\": dial tcp 127.0.0.1:8080: connect: connection refused",
+			here: "Kubernetes cluster unreachable: Get \"http://localhost:8080/version\": dial tcp 127.0.0.1:8080: connect: connection refused: the provider block has no address of a cluster, or one of a resource that does not exist yet, or any more: set it, and put the cluster into another Workspace",
+		},
+		"OtherServer": {
+			cli:  "Get \"http://localhost:8080/health\": dial tcp 127.0.0.1:8080: connect: connection refused",
+			here: "Get \"http://localhost:8080/health\": dial tcp 127.0.0.1:8080: connect: connection refused",
 		},
 		"ValueOfEnv": {
 			cli:  "Unsuitable value for var.v set using the TF_VAR_v environment variable: a number is required.",
