@@ -49,26 +49,7 @@ func (j jsonDiagnostic) diagnostic() Diagnostic {
 		File: j.Range.Filename, Line: j.Range.Start.Line, Context: j.Snippet.Context,
 	}
 
-	// The CLIs do not say which object it is that has no such attribute, or what the key is of. The values, some of which they do say,
-	// may be secret. The values of a call, for example, are not that object.
-	start := min(max(j.Snippet.Start, 0), len(j.Snippet.Code))
-	leading, marked := j.Snippet.Code[:start], j.Snippet.Code[start:max(start, min(j.Snippet.End, len(j.Snippet.Code)))]
-
-	var keys []string
-
-	for _, v := range j.Snippet.Values {
-		switch {
-		case v.Traversal == "":
-		case strings.HasSuffix(leading, v.Traversal):
-			d.Detail = strings.Replace(d.Detail, "This object does not have an attribute", v.Traversal+" does not have an attribute", 1)
-		case strings.Contains(marked, v.Traversal):
-			keys = append(keys, strings.Replace(v.Traversal, "terraform.workspace", "terraform.workspace, the external name of the Workspace", 1))
-		}
-	}
-
-	if d.Summary == "Invalid index" && keys != nil {
-		d.Detail += " The key is made of " + strings.Join(keys, ", and of ") + "."
-	}
+	j.nameValues(&d)
 
 	// Their order differs from run to run.
 	if m := ofState.FindStringSubmatch(cmp.Or(d.Detail, d.Summary)); m != nil {
@@ -84,6 +65,29 @@ func (j jsonDiagnostic) diagnostic() Diagnostic {
 	}
 
 	return d
+}
+
+// nameValues adds the names that an error is about, which the CLIs do not say, or only together with the values. These may be
+// secret.
+func (j jsonDiagnostic) nameValues(d *Diagnostic) {
+	start := min(max(j.Snippet.Start, 0), len(j.Snippet.Code))
+	before, marked := j.Snippet.Code[:start], j.Snippet.Code[start:max(start, min(j.Snippet.End, len(j.Snippet.Code)))]
+
+	var keys []string
+
+	for _, v := range j.Snippet.Values {
+		switch {
+		case v.Traversal == "":
+		case strings.HasSuffix(before, v.Traversal): // The values of a call, for example, are not the object.
+			d.Detail = strings.Replace(d.Detail, "This object does not have an attribute", v.Traversal+" does not have an attribute", 1)
+		case strings.Contains(marked, v.Traversal):
+			keys = append(keys, strings.Replace(v.Traversal, "terraform.workspace", "terraform.workspace, the external name of the Workspace", 1))
+		}
+	}
+
+	if d.Summary == "Invalid index" && keys != nil {
+		d.Detail += " The key is made of " + strings.Join(keys, ", and of ") + "."
+	}
 }
 
 // The text form of a diagnostic:
