@@ -98,13 +98,17 @@ func (r *Runner) explainModule(err error) error {
 	}
 
 	m := subdirectory.FindStringSubmatch(p.Module)
-	if m == nil || p.Source != commonv1beta1.ModuleSourceRemote || !terraform.MissesParent(err) {
+
+	switch {
+	// Only a directory of what was downloaded is the module, and it refers to one such as "../common".
+	case m != nil && p.Source == commonv1beta1.ModuleSourceRemote && terraform.MissesParent(err):
+		return errors.Errorf("%w: only the directory %q is the module. For the files beside it, remove %q from spec.forProvider.module, and set spec.forProvider.entrypoint to %q",
+			err, m[1], "//"+m[1], path.Join(m[1], p.Entrypoint))
+	case terraform.MissesPathModule(err):
+		return errors.Errorf("%w (a path begins in the directory of the root module: to read a file of the module that is called, write ${path.module}/ in front of its path, there)", err)
+	default:
 		return err
 	}
-
-	// Only a directory of what was downloaded is the module, and it refers to one such as "../common".
-	return errors.Errorf("%w: only the directory %q is the module. For the files beside it, remove %q from spec.forProvider.module, and set spec.forProvider.entrypoint to %q",
-		err, m[1], "//"+m[1], path.Join(m[1], p.Entrypoint))
 }
 
 // endsWithLine returns the remedy if a value ends with a line break that may be the cause of the error, or "".

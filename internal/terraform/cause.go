@@ -6,6 +6,7 @@ package terraform
 
 import (
 	"errors"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -114,9 +115,12 @@ func IsRefused(err error) bool {
 // missesParent matches the texts of the CLIs about a missing directory or file in the parent directory.
 var missesParent = regexp.MustCompile(`lstat \.\./[^:]*: no such file or directory|no file exists at "?(?:\./)?\.\./`)
 
-// MissesParent reports whether err says that a module or a file in the parent directory of the module is missing.
+// MissesParent reports whether err says that a module or a file in the parent directory of the module is missing. In a module that was
+// downloaded, such a path leads elsewhere: see MissesPathModule.
 func MissesParent(err error) bool {
-	return anyError(err, func(d Diagnostic) bool { return missesParent.MatchString(oneLine(d.Detail)) })
+	return anyError(err, func(d Diagnostic) bool {
+		return missesParent.MatchString(oneLine(d.Detail)) && !strings.Contains(d.File, DataDir+"/modules/")
+	})
 }
 
 // MissesModule reports whether a directory that the module calls, and not one that it has downloaded, is missing.
@@ -129,10 +133,18 @@ func MissesModule(err error) bool {
 // missesFile matches the texts of the CLIs about a missing file whose name is relative.
 var missesFile = regexp.MustCompile(`no file exists at "?[^"/~]|Call to function "\w+" failed: open [^/][^:]*: no such file or directory`)
 
-// MissesFile reports whether a file beside the module that it reads is missing, and not one of a module that it calls.
+// MissesFile reports whether a file beside the root module, which reads it, is missing.
 func MissesFile(err error) bool {
 	return anyError(err, func(d Diagnostic) bool {
-		return missesFile.MatchString(oneLine(d.Detail)) && !strings.Contains(oneLine(d.Detail), DataDir+"/modules/")
+		return missesFile.MatchString(oneLine(d.Detail)) && !d.ofCalled() && !strings.Contains(oneLine(d.Detail), DataDir+"/modules/")
+	})
+}
+
+// MissesPathModule reports whether a module that another one calls reads a missing file by a path that does not begin with its own
+// directory.
+func MissesPathModule(err error) bool {
+	return anyError(err, func(d Diagnostic) bool {
+		return missesFile.MatchString(oneLine(d.Detail)) && d.ofCalled() && !strings.Contains(oneLine(d.Detail), path.Dir(d.File)+"/")
 	})
 }
 

@@ -133,6 +133,9 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 	return d.withFields(ws)
 }
 
+// ofCalled says whether the file is one of a module that the root module calls, which is in a directory.
+func (d Diagnostic) ofCalled() bool { return strings.Contains(d.File, "/") }
+
 // withFields returns the diagnostic with the fields that the files were written from, in place of their names.
 func (d Diagnostic) withFields(ws Workspace) Diagnostic {
 	if field, line := ws.Origin(d.File, d.Line); field != "" {

@@ -59,7 +59,7 @@ func (j jsonDiagnostic) diagnostic() Diagnostic {
 	// The CLIs name neither the variable nor the field, and the first line of a block has no context. A module that the root
 	// module calls is in a directory.
 	m := declaration.FindStringSubmatch(j.Snippet.Code)
-	if m != nil && d.Context == "" && d.Summary == invalidValue && !strings.Contains(d.File, "/") {
+	if m != nil && d.Context == "" && d.Summary == invalidValue && !d.ofCalled() {
 		d.Context = fmt.Sprintf("variable %q", m[1])
 		d.Detail += fmt.Sprintf("\nCorrect %s in spec.forProvider.vars, varmap or varFiles, or env TF_VAR_%[1]s", m[1])
 	}

@@ -23,7 +23,7 @@ const (
 var (
 	badFlagText = regexp.MustCompile(`(?m)^Error parsing command-line (?:flags|options): (.*)$`)
 	configFile  = regexp.MustCompile(`\.(?:tf|tofu)(?:\.json)?"`)
-	badValue    = regexp.MustCompile(`^(?:Invalid (?:target|exclude) "|Incompatible (?:plan mode|refresh) options$)`)
+	badValue    = regexp.MustCompile(`^(?:Invalid (?:target|exclude) "|Invalid mode option$|Incompatible (?:plan mode|refresh) options$)`)
 	usageText   = regexp.MustCompile(`(?m)^(?:Usage: ` + eitherCLI + `|` + tooManyWords + `)`)
 )
 

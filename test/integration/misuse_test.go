@@ -31,6 +31,7 @@ func TestMisuse(t *testing.T) {
 		reason   string
 		config   configSpec
 		files    tree // If not nil, the module is the directory m of a repository.
+		called   tree // If not nil, the module calls the directory m of a repository.
 		module   string
 		planArgs []string
 		env      []commonv1beta1.EnvVar
@@ -176,6 +177,19 @@ func TestMisuse(t *testing.T) {
 			reason: "The annotation chooses the Terraform workspace.", module: resource, env: []commonv1beta1.EnvVar{{Name: "TF_WORKSPACE", Value: "other"}},
 			warning: "spec.forProvider.env TF_WORKSPACE: No effect: the Terraform workspace is ",
 		},
+		"FileOfCalled": {
+			reason: "A module in the same repository reads its file as if it were the root module.",
+			files:  tree{"m/main.tf": "module \"x\" { source = \"./iam\" }\n", "m/iam/main.tf": "output \"o\" { value = file(\"policy.json\") }\n", "m/iam/policy.json": "{}"},
+			synced: "(a path begins in the directory of the root module: to read a file of the module that is called, write ${path.module}/ in front of its path, there)",
+		},
+		"FileOfPackage": {
+			reason: "So does one of another repository.", called: tree{"m/main.tf": "output \"o\" { value = file(\"policy.json\") }\n", "m/policy.json": "{}"},
+			synced: "(a path begins in the directory of the root module: to read a file of the module that is called, write ${path.module}/ in front of its path, there)",
+		},
+		"FileAbovePackage": {
+			reason: "Another entrypoint is no remedy.", called: tree{"m/main.tf": "output \"o\" { value = filebase64sha256(\"../x\") }\n", "x": ""},
+			synced: "(a path begins in the directory of the root module: ",
+		},
 		"ModuleAbove": {
 			reason: "A module is beside the directory that the address selects.", files: tree{"m/main.tf": "module \"c\" { source = \"../common\" }\n", "common/main.tf": resource},
 			synced: `remove "//m" from spec.forProvider.module, and set spec.forProvider.entrypoint to "m"`,
@@ -195,6 +209,10 @@ func TestMisuse(t *testing.T) {
 
 				if tc.rc != "" {
 					tc.config.Credentials = []commonv1beta1.ProviderCredentials{secretCredentials(".terraformrc", c.secretKey(t, ns, tc.rc))}
+				}
+
+				if tc.called != nil {
+					tc.module = fmt.Sprintf("module \"x\" { source = %q }\n", "git::file://"+newRepository(t, filepath.Join(t.TempDir(), "called"), tc.called).dir+"//m")
 				}
 
 				opts := []workspaceOption{
