@@ -113,6 +113,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		regexp.MustCompile(`no available releases match the given constraints [^,]+,.*$`),
 		"$0: if they exclude each other, change required_providers of the module and of the modules that it calls",
 	},
+	{regexp.MustCompile(`All modules should specify their required_providers so that .*$`), "Correct its source in required_providers of each module that uses it. If none does, the state has it: replace it there by hand"},
 	{regexp.MustCompile(`(no schema available )for .+? (while reading state); this is a bug in (?:Terraform|OpenTofu) and should be reported`), "$1$2: " + newerProvider},
 	{regexp.MustCompile(`was created by a newer provider version than is currently selected\. Upgrade the \S+ provider to work with this state`), "was created by a newer provider version than is selected: " + newerProvider},
 	{
@@ -133,6 +134,10 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`The plugin logs may contain more details`), "It crashed or was killed, for example because the container of the provider has too little memory"},
 	{regexp.MustCompile(`(argument "[^"]*") given on the command line (is not expected for the selected backend type)`), "$1 in -backend-config in spec.forProvider.initArgs $2"},
 	{regexp.MustCompile(`fork/exec \S+/terraform-provider-[^:]*: permission denied`), "$0: the package has the program without the right to execute it, or the volume is mounted with noexec"},
+	{
+		regexp.MustCompile(`cannot install existing provider directory \S+ to itself`),
+		"plugin_cache_dir and a filesystem_mirror in .terraformrc are one directory: remove plugin_cache_dir",
+	},
 	{regexp.MustCompile(`(source code from "[^"]*": )error downloading '[^']*': `), "$1"},
 	{
 		// Of a URL, the user and the password are removed before.

@@ -360,6 +360,14 @@ func TestAdvice(t *testing.T) {
 			cli:  "Did you intend to use x/y? To see which modules are currently depending on x/z, run the following command:\n    tofu providers",
 			here: "Did you intend to use x/y?",
 		},
+		"ProviderOfState": {
+			cli:  "provider registry registry.opentofu.org does not have a provider named registry.opentofu.org/terraform-providers/time\n\nAll modules should specify their required_providers so that external consumers will get the correct providers when using a module.\n\nIf you believe this provider is missing from the registry, please submit a issue on the OpenTofu Registry https://github.com/opentofu/registry/issues/new/choose",
+			here: "provider registry registry.opentofu.org does not have a provider named registry.opentofu.org/terraform-providers/time Correct its source in required_providers of each module that uses it. If none does, the state has it: replace it there by hand",
+		},
+		"OwnMirror": {
+			cli:  "Error while installing hashicorp/time v0.14.2: cannot install existing provider directory /m/registry.opentofu.org/hashicorp/time/0.14.2/linux_amd64 to itself",
+			here: "Error while installing hashicorp/time v0.14.2: plugin_cache_dir and a filesystem_mirror in .terraformrc are one directory: remove plugin_cache_dir",
+		},
 		"Import": {
 			cli:  `associated with the provider's configured region or endpoint, or use "tofu apply" to create a new remote object for this resource.`,
 			here: "associated with the provider's configured region or endpoint, or remove the import block to create a new remote object for this resource.",

@@ -115,15 +115,15 @@ func (d Diagnostic) forPeople(ws Workspace) Diagnostic {
 		d.Summary = cycle + strings.Join(slices.Sorted(slices.Values(strings.Split(objects, ", "))), ", ")
 	}
 
-	switch noVariables := strings.HasSuffix(d.Detail, "Variables may not be used here."); {
-	case noVariables && strings.HasSuffix(d.File, ".tfbackend"):
+	switch refused := strings.HasSuffix(d.Detail, noVariables); {
+	case refused && strings.HasSuffix(d.File, ".tfbackend"):
 		d.Detail = strings.TrimSuffix(d.Detail, ".") + ": write the value itself, in quotes. Each Workspace has a state of its own there, and OpenTofu takes variables."
 	case strings.HasSuffix(d.File, ".tfbackend") && strings.HasSuffix(d.Detail, " are not expected here."):
 		d.Detail = strings.TrimSuffix(d.Detail, ".") + ": this field has the arguments of the backend only. Put blocks into spec.configuration."
-	case noVariables && d.isOfValue():
+	case refused && d.isOfValue():
 		d.Detail = strings.TrimSuffix(d.Detail, ".") + ": text without quotes is read as one, and so is ${...} in text, for which write $${."
-	case noVariables && takesVariables.MatchString(d.Context):
-		d.Detail = strings.TrimSuffix(d.Detail, ".") + ": write the value itself. Other versions or products take variables there, and spec.forProvider.cli chooses one."
+	case refused && takesVariables.MatchString(d.Context):
+		d.Detail = strings.TrimSuffix(d.Detail, ".") + writeValue
 	}
 
 	if ws.Origin == nil {
@@ -171,6 +171,11 @@ func (d Diagnostic) withFields(ws Workspace) Diagnostic {
 
 // OneValue is what to do with a key of a Secret that is no file of variables, but a password, for example.
 const OneValue = "For one value, set env TF_VAR_<name> with secretKeyRef or configMapKeyRef"
+
+const (
+	noVariables = "Variables may not be used here."
+	writeValue  = ": write the value itself. Other versions or products take variables there, and spec.forProvider.cli chooses one."
+)
 
 // takesVariables matches the blocks in which a newer CLI, or OpenTofu, takes variables.
 var takesVariables = regexp.MustCompile(`^(?:terraform|module "[^"]*"|import)$`)

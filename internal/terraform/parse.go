@@ -51,6 +51,11 @@ func (j jsonDiagnostic) diagnostic() Diagnostic {
 
 	j.nameValues(&d)
 
+	// Other arguments of a resource take variables in no CLI.
+	if strings.HasPrefix(strings.TrimSpace(j.Snippet.Code), "prevent_destroy") {
+		d.Detail = strings.Replace(d.Detail, noVariables, strings.TrimSuffix(noVariables, ".")+writeValue, 1)
+	}
+
 	// Their order differs from run to run.
 	if m := ofState.FindStringSubmatch(cmp.Or(d.Detail, d.Summary)); m != nil {
 		d.Address = cmp.Or(d.Address, m[1])

@@ -313,6 +313,20 @@ func TestPlanFails(t *testing.T) {
 	})
 }
 
+// TestVariableInLifecycle has a variable where only OpenTofu takes one.
+func TestVariableInLifecycle(t *testing.T) {
+	forEachCLI(t, func(t *testing.T, c *CLI) {
+		ws := newWorkspace(t, map[string]string{"main.tf": "variable \"v\" {\n  default = false\n}\nresource \"terraform_data\" \"a\" {\n  lifecycle {\n    prevent_destroy = var.v\n  }\n}\n"})
+
+		_, err := c.Plan(t.Context(), ws, PlanOptions{Out: filepath.Join(ws.Dir, "plan")})
+
+		const want = "Variables may not be used here: write the value itself. Other versions or products take variables there, and spec.forProvider.cli chooses one."
+		if refused := c.Product == Terraform; (err != nil) != refused || refused && !strings.Contains(err.Error(), want) {
+			t.Errorf("want it to be refused: %v, with %q, got %v", refused, want, err)
+		}
+	})
+}
+
 func TestInterruptedPlan(t *testing.T) {
 	forEachCLI(t, func(t *testing.T, c *CLI) {
 		// A server that never answers blocks the plan.

@@ -54,6 +54,15 @@ func TestRefusedArguments(t *testing.T) {
 	}
 
 	forEachCLI(t, func(t *testing.T, c *CLI) {
+		t.Run("destroy/Mode", func(t *testing.T) {
+			t.Parallel()
+
+			const want = "spec.forProvider.destroyArgs: Refused argument: Invalid mode option: "
+			if err := commands["destroy"](t, c, newWorkspace(t, map[string]string{"main.tf": ""}), "-destroy"); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("want %q, got %v", want, err)
+			}
+		})
+
 		for op, run := range commands {
 			for name, tc := range cases {
 				// A destroy takes this word for a plan, and refuses that.

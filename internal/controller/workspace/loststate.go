@@ -56,7 +56,11 @@ func (g *stateGuard) lostState(ws workspace.Workspace, found *terraform.State) e
 	}
 
 	then := "what it lacks is created once more"
-	if meta.WasDeleted(ws) {
+
+	switch {
+	case meta.WasDeleted(ws) && !f.Empty && !workspace.Knows(ws, f.Lineage): // See mayDestroy.
+		then = "nothing is destroyed"
+	case meta.WasDeleted(ws):
 		then = "only what it has is destroyed"
 	}
 

@@ -37,6 +37,7 @@ func TestLostState(t *testing.T) {
 		had    commonv1beta1.StateSummary
 		found  terraform.State
 		accept string
+		delete bool
 		onDisk bool
 		http   bool
 		want   []string
@@ -59,6 +60,20 @@ func TestLostState(t *testing.T) {
 			onDisk: true,
 			had:    commonv1beta1.StateSummary{Lineage: "l", Resources: 1},
 			want:   []string{"no backend now, or a local one", "on the disk", "workspace_dir"},
+		},
+		"DeletedOldCopy": {
+			reason: "A copy of the own state has a part of it.",
+			delete: true,
+			had:    commonv1beta1.StateSummary{Lineage: "l", Serial: 7, Resources: 2},
+			found:  terraform.State{Lineage: "l", Serial: 6, Managed: 1},
+			want:   []string{"so that only what it has is destroyed"},
+		},
+		"DeletedOther": {
+			reason: "A deletion destroys nothing that is not its own.",
+			delete: true,
+			had:    commonv1beta1.StateSummary{Lineage: "l", Resources: 1},
+			found:  terraform.State{Lineage: "x", Managed: 1},
+			want:   []string{`"tw" is another one`, "so that nothing is destroyed, with the annotation " + workspace.AcceptLostStateAnnotationKey + "=l"},
 		},
 		"UnknownLineage": {
 			reason: "A state that was never observed can be accepted, too.",
@@ -132,6 +147,10 @@ func TestLostState(t *testing.T) {
 			r := newAttempt(t, withState(with(), &tc.had))
 			r.runner.place.OnDisk, r.runner.place.HTTP = tc.onDisk, tc.http
 			meta.SetExternalName(r.ws, "tw")
+
+			if tc.delete {
+				deleted(r.ws)
+			}
 
 			if tc.accept != "" {
 				meta.AddAnnotations(r.ws, map[string]string{workspace.AcceptLostStateAnnotationKey: tc.accept})
