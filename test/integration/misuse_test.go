@@ -187,7 +187,7 @@ func TestMisuse(t *testing.T) {
 			synced: "(a path begins in the directory of the root module: to read a file of the module that is called, write ${path.module}/ in front of its path, there)",
 		},
 		"FileAbovePackage": {
-			reason: "Another entrypoint is no remedy.", called: tree{"m/main.tf": "output \"o\" { value = filebase64sha256(\"../x\") }\n", "x": ""},
+			reason: "Another entrypoint is no remedy.", files: tree{}, called: tree{"m/main.tf": "output \"o\" { value = filebase64sha256(\"../x\") }\n", "x": ""},
 			synced: "(a path begins in the directory of the root module: ",
 		},
 		"ModuleAbove": {
@@ -213,6 +213,10 @@ func TestMisuse(t *testing.T) {
 
 				if tc.called != nil {
 					tc.module = fmt.Sprintf("module \"x\" { source = %q }\n", "git::file://"+newRepository(t, filepath.Join(t.TempDir(), "called"), tc.called).dir+"//m")
+
+					if tc.files != nil {
+						tc.files = tree{"m/main.tf": tc.module}
+					}
 				}
 
 				opts := []workspaceOption{
