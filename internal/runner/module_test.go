@@ -259,6 +259,7 @@ func TestFilesAboveModule(t *testing.T) {
 	}{
 		"Init":       {reason: "A module calls another one.", sub: "//m/n", command: "init", says: missing, want: `remove "//m/n" from spec.forProvider.module, and set spec.forProvider.entrypoint to "m/n"`},
 		"Plan":       {reason: "A function reads a file.", sub: "//m/n", command: "plan", says: `Invalid value for "path" parameter: no file exists at "../x"; this`, want: `entrypoint to "m/n"`},
+		"Opened":     {reason: "Some functions say it in another way.", sub: "//m/n", command: "plan", says: `Call to function "filemd5" failed: open ../x: no such file or directory.`, want: `entrypoint to "m/n"`},
 		"Query":      {reason: "A ref is no part of the directory.", sub: "//m/n?archive=false", command: "init", says: missing, want: `entrypoint to "m/n"`},
 		"Entrypoint": {reason: "It is inside.", sub: "//m", entry: "n", command: "init", says: missing, want: `entrypoint to "m/n"`},
 		"Other":      {reason: "The file is missing inside.", sub: "//m/n", command: "init", says: "lstat common: no such file or directory"},

@@ -113,7 +113,7 @@ func IsRefused(err error) bool {
 }
 
 // missesParent matches the texts of the CLIs about a missing directory or file in the parent directory.
-var missesParent = regexp.MustCompile(`lstat \.\./[^:]*: no such file or directory|no file exists at "?(?:\./)?\.\./`)
+var missesParent = regexp.MustCompile(`(?:lstat|open) \.\./[^:]*: no such file or directory|no file exists at "?(?:\./)?\.\./`)
 
 // MissesParent reports whether err says that a module or a file in the parent directory of the module is missing. In a module that was
 // downloaded, such a path leads elsewhere: see MissesPathModule.
