@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -59,6 +60,8 @@ func locate(fetched, sub string) (string, error) {
 	matches := match(root, clean)
 
 	switch n := len(matches); {
+	case n == 0 && ofBrowser.MatchString(sub):
+		return "", errors.Errorf("there is no directory %q: write the address as HOST/OWNER/REPOSITORY//DIRECTORY?ref=REF", sub)
 	case n == 0:
 		return "", errors.Errorf("there is no directory %q", sub)
 	case n > maxNamed:
@@ -104,6 +107,10 @@ func adviseEntrypoint(err error, fetched, sub, dir string) error {
 
 	return link
 }
+
+// ofBrowser matches what go-getter takes for a directory of an address that a browser shows, or that has one slash before the
+// directory: then it encodes the query.
+var ofBrowser = regexp.MustCompile(`^(?:-/)?(?:tree|blob)/|%253F`)
 
 // match returns the first paths that match a pattern, at most maxNamed and one more. Names before the
 // first wildcard, and after the last one, may be those of links.

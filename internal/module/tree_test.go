@@ -45,6 +45,7 @@ func TestLocate(t *testing.T) {
 		"LinkBefore":   {reason: "So may a name before it.", files: files{"a/v1/main.tf": "", "b": "-> a"}, sub: "b/*", want: "a/v1"},
 		"LinkedUp":     {reason: "A link between patterns is not followed: it can multiply the matches.", files: files{"a/up": "-> ..", "a/b/main.tf": ""}, sub: "*/up/*/b", err: `there is no directory "*/up/*/b"`},
 		"Links":        {reason: "A pattern matches no link, of which there may be many in circles.", files: links, sub: "*/*", want: "a/b"},
+		"Browser":      {reason: "It is the address of a page.", files: files{"a/main.tf": ""}, sub: "tree/main/a", err: `there is no directory "tree/main/a": write the address as HOST/OWNER/REPOSITORY//DIRECTORY?ref=REF`},
 		"None":         {reason: "There is no match.", files: files{"a/main.tf": ""}, sub: "b*", err: `there is no directory "b*"`},
 		"Malformed":    {reason: "A malformed pattern is reported.", files: files{"a/main.tf": ""}, sub: "[", err: `cannot use directory "["`},
 		"Few":          {reason: "The message names the matches.", files: files{"a/main.tf": "", "b/main.tf": ""}, sub: "*", err: `directory "*" is ambiguous: there are a, b`},

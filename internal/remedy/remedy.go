@@ -43,6 +43,7 @@ var (
 		{regexp.MustCompile(`(status code: \d+), request id: [^\s,]*(?:, host id: [^\s,]*)?`), "$1"},
 		{regexp.MustCompile(`(StatusCode: \d+), RequestID: [^\s,]*(?:, HostID: [^\s,]*)?`), "$1"},
 		{regexp.MustCompile(`(Encoded authorization failure message:) [\w-]+`), "$1 ..."},
+		{regexp.MustCompile(`(?:\\n|\s)+RequestId:\S*?(?:\\n|\s)+Time:[0-9][0-9T:.-]*Z`), ""},
 		{regexp.MustCompile(` Trace ID: \S+ Correlation ID: \S+ Timestamp: [0-9-]+[ T][0-9:.]+Z?`), ""},
 	}
 )

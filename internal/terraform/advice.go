@@ -122,6 +122,11 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	},
 	{regexp.MustCompile(`missing "=" after "(?:[^"\\]|\\.)*" in connection info string"?`), "a value in the connection string (conn_str, or env PG_CONN_STR) has a space: put it in single quotes"},
 	{
+		regexp.MustCompile(`(?:\d errors occurred: \* )?state blob is already locked.*blob metadata "terraformlockid" was empty.*$`),
+		"the lease of the blob locks the state, and the backend azurerm does not say who holds it. If nothing holds it any more, break the lease",
+	},
+	{regexp.MustCompile(`[Rr]oot (?:object|resource) was present, but now absent\.`), "$0 It may exist without being in the state, and each retry would create another one: pause the Workspace, look for it, and import or remove it."},
+	{
 		regexp.MustCompile(`HTTP remote state already locked, failed to unmarshal body.*$`), // What follows is the lock that this run wanted.
 		"the state is locked, and the server of the backend http does not say by whom. If nothing holds it any more, remove the lock there",
 	},
@@ -151,6 +156,9 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`no source URL was returned`), "the server offers no module there: use the address of an archive, or git:: and the address of a repository"},
 	{regexp.MustCompile(`(?:pathspec '[^']*//[^']*' did not match .*|invalid ref: "[^"]*//[^"]*")$`), `$0: write //DIRECTORY before the "?"`},
 	{regexp.MustCompile(`source code from "[^"]*\.git/[^/"?][^"]*": .*(?:not found|does not appear to be a git repository|cannot sign in to).*$`), "$0. Write //DIRECTORY after .git"},
+	{regexp.MustCompile(`subdir "(?:(?:-/)?(?:tree|blob)/[^"]*|[^"]*%253F[^"]*)" not found`), "$0: write the address as HOST/OWNER/REPOSITORY//DIRECTORY?ref=REF"},
+	{regexp.MustCompile(`download not supported for scheme 'tfr'`), "$0: for a module of a registry, write NAMESPACE/NAME/PROVIDER, and its version in the argument version"},
+	{regexp.MustCompile(`download not supported for scheme 'oci'`), "$0: OpenTofu has it, and spec.forProvider.cli chooses one"},
 	{regexp.MustCompile(`download not supported for scheme '[\w-]+(?:\.[\w-]+)+'`), "$0: for git, write git@HOST:PATH"},
 	{regexp.MustCompile(`from \S+: error looking up module versions: 40[13] [\w ]+|host \S+ (?:requires|rejected the given) authentication credentials`), "$0: set or correct the token for this host in a file .terraformrc in spec.credentials of the ProviderConfig"},
 	{

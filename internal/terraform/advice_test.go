@@ -360,6 +360,18 @@ func TestAdvice(t *testing.T) {
 			cli:  "Did you intend to use x/y? To see which modules are currently depending on x/z, run the following command:\n    tofu providers",
 			here: "Did you intend to use x/y?",
 		},
+		"RequestOfAzure": {
+			cli:  "AuthorizationFailure: This request is not authorized. RequestId:5b6c-00 Time:2026-11-30T22:16:22.4120393Z, and on\\nRequestId:5b6c-01\\nTime:2026-11-30T22:16:23Z",
+			here: "AuthorizationFailure: This request is not authorized., and on",
+		},
+		"LeaseOfAzure": {
+			cli:  "Error message: 2 errors occurred:\n\t* state blob is already locked\n\t* blob metadata \"terraformlockid\" was empty\n\n\n\nTerraform acquires a state lock to protect the state from being written\nby multiple users at the same time. Please resolve the issue above and try\nagain.",
+			here: "Error message: the lease of the blob locks the state, and the backend azurerm does not say who holds it. If nothing holds it any more, break the lease",
+		},
+		"LeaseOfAzureInTofu": {
+			cli:  "Error message: state blob is already locked\nblob metadata \"terraformlockid\" was empty\n\nOpenTofu acquires a state lock to protect the state",
+			here: "Error message: the lease of the blob locks the state, and the backend azurerm does not say who holds it. If nothing holds it any more, break the lease",
+		},
 		"ProviderOfState": {
 			cli:  "provider registry registry.opentofu.org does not have a provider named registry.opentofu.org/terraform-providers/time\n\nAll modules should specify their required_providers so that external consumers will get the correct providers when using a module.\n\nIf you believe this provider is missing from the registry, please submit a issue on the OpenTofu Registry https://github.com/opentofu/registry/issues/new/choose",
 			here: "provider registry registry.opentofu.org does not have a provider named registry.opentofu.org/terraform-providers/time Correct its source in required_providers of each module that uses it. If none does, the state has it: replace it there by hand",
@@ -513,6 +525,26 @@ func TestAdvice(t *testing.T) {
 		"TwoSlashes": {
 			cli:  `source code from "git::https://h.example.org/r.git//sub?ref=v1": error downloading 'https://h.example.org/r.git?ref=v1': /usr/bin/git exited with 128: fatal: repository 'https://h.example.org/r.git/' not found`,
 			here: `source code from "git::https://h.example.org/r.git//sub?ref=v1": /usr/bin/git exited with 128: fatal: repository 'https://h.example.org/r.git/' not found`,
+		},
+		"BrowserAddress": {
+			cli:  `Failed to expand subdir globs: subdir "tree/main/vpc" not found`,
+			here: `Failed to expand subdir globs: subdir "tree/main/vpc" not found: write the address as HOST/OWNER/REPOSITORY//DIRECTORY?ref=REF`,
+		},
+		"OneSlashOfHost": {
+			cli:  `Failed to expand subdir globs: subdir "vpc%253Fref=v1" not found`,
+			here: `Failed to expand subdir globs: subdir "vpc%253Fref=v1" not found: write the address as HOST/OWNER/REPOSITORY//DIRECTORY?ref=REF`,
+		},
+		"SchemeOfTerragrunt": {
+			cli:  `source code from "tfr:///terraform-aws-modules/vpc/aws?version=5.0.0": download not supported for scheme 'tfr'`,
+			here: `source code from "tfr:///terraform-aws-modules/vpc/aws?version=5.0.0": download not supported for scheme 'tfr': for a module of a registry, write NAMESPACE/NAME/PROVIDER, and its version in the argument version`,
+		},
+		"SchemeOfTofu": {
+			cli:  `source code from "oci://h.example.org/vpc": download not supported for scheme 'oci'`,
+			here: `source code from "oci://h.example.org/vpc": download not supported for scheme 'oci': OpenTofu has it, and spec.forProvider.cli chooses one`,
+		},
+		"MissingAfterCreate": {
+			cli:  "When applying changes to cloud_thing.a, provider \"provider[\\\"h/n/cloud\\\"]\" produced an unexpected new value: Root object was present, but now absent.\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.",
+			here: "When applying changes to cloud_thing.a, provider \"provider[\\\"h/n/cloud\\\"]\" produced an unexpected new value: Root object was present, but now absent. It may exist without being in the state, and each retry would create another one: pause the Workspace, look for it, and import or remove it. This is a bug in the provider, which should be reported in the provider's own issue tracker.",
 		},
 		"HostWithoutUser": {
 			cli:  `source code from "github.com:org/repo.git": download not supported for scheme 'github.com'`,

@@ -69,7 +69,7 @@ func (d *destroyer) Delete(ctx context.Context, ws workspace.Workspace) (managed
 	}
 
 	// A failed deletion of the Terraform workspace would repeat this Event.
-	if d.done == "" {
+	if mine && d.done == "" {
 		d.recorder.Event(ws, event.Normal(reasonDeleted, "There was nothing to destroy"))
 	}
 

@@ -8,6 +8,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -330,6 +331,10 @@ func TestDelete(t *testing.T) {
 
 			_, err := r.Delete(t.Context(), r.ws)
 			r.expect(t, tc.reason, tc.want, err)
+
+			if slices.Contains(tc.want.events, "KeptState") && len(r.events.ends) > 0 {
+				t.Errorf("\n%s\nwant no Event about a deletion, got %q", tc.reason, r.events.ends)
+			}
 
 			got := 0
 			if s := r.ws.GetObservation().State; s != nil {

@@ -60,9 +60,9 @@ type foreignStateError struct {
 }
 
 func (e foreignStateError) Error() string {
-	belongs, uses, remedy := "belongs to", "uses", ""
+	belongs, uses, remedy := "belongs to", "uses the same backend or a copy of the state", ""
 	if !e.certain {
-		belongs, uses, remedy = "may belong to", "may use", "this Workspace goes on when that one was planned again, or has created its infrastructure, with another state. If both use the same: "
+		belongs, uses, remedy = "may belong to", "may use the same backend", "this Workspace goes on when that one was planned again, or has created its infrastructure, with another state. If both use the same: "
 	}
 
 	// What the owner leaves there is of another module, so that it is no remedy to wait for its end.
@@ -72,17 +72,24 @@ func (e foreignStateError) Error() string {
 	}
 
 	if e.goes {
-		return fmt.Sprintf("the state of Terraform workspace %q %s %s, which %s the same backend and is being deleted: this Workspace goes on when that one is gone", e.name, belongs, e.owner, uses)
+		return fmt.Sprintf("the state of Terraform workspace %q %s %s, which %s and is being deleted: this Workspace goes on when that one is gone", e.name, belongs, e.owner, uses)
 	}
+
+	const splitOff = "if it was split off, and has no resource in common with the other one (a deletion would destroy it), set \"lineage\" in it to a new UUID, raise its \"serial\", and put it back"
 
 	if e.copied {
-		remedy += "if this copy was left over, delete it; if it was split off, and has no resource in common with the other one (a deletion would destroy it), set \"lineage\" in it to a new UUID, raise its \"serial\", and put it back; or "
+		remedy += "if this copy was left over, delete it; " + splitOff + "; or "
 	}
 
-	message := fmt.Sprintf("the state of Terraform workspace %q %s %s, which %s the same backend: %sset another annotation %s, or use another backend, which creates the infrastructure once more",
+	message := fmt.Sprintf("the state of Terraform workspace %q %s %s, which %s: %sset another annotation %s, or use another backend, which creates the infrastructure once more",
 		e.name, belongs, e.owner, uses, remedy, meta.AnnotationKeyExternalName)
 	if e.certain {
 		message += ". To take over what exists, delete that Workspace so that its infrastructure stays (policies without Delete)"
+	}
+
+	// In another place, a copy has the same name.
+	if e.certain && !e.copied {
+		message += ". If it is a copy: " + splitOff
 	}
 
 	return message

@@ -349,6 +349,8 @@ func TestForeignState(t *testing.T) {
 		want string
 	}{
 		"Certain": {err: foreignStateError{certain: true}, want: "set another annotation"},
+		"Same":    {err: foreignStateError{certain: true}, want: "uses the same backend or a copy of the state: "},
+		"Clone":   {err: foreignStateError{certain: true}, want: "If it is a copy: if it was split off, "},
 		"Maybe":   {err: foreignStateError{}, want: "this Workspace goes on when that one was planned again"},
 		"Copied":  {err: foreignStateError{certain: true, copied: true}, want: "set \"lineage\" in it to a new UUID"},
 		"Goes":    {err: foreignStateError{certain: true, goes: true}, want: "this Workspace goes on when that one is gone"},

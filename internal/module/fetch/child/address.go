@@ -62,19 +62,29 @@ func getAddress(ctx context.Context, r fetch.Request, dst string) (fetch.Result,
 		dst, err = "", nil
 	}
 
-	switch {
-	case err == nil:
-	case hostAsScheme.MatchString(err.Error()):
-		err = fmt.Errorf("%w. For git, write git@HOST:PATH", err)
-	case strings.Contains(err.Error(), unknownScheme):
-		err = fmt.Errorf("%w. %s", err, callRegistry)
-	}
+	err = explain(err, r.Address)
 
 	if err != nil && origin.page {
 		err = fmt.Errorf("%w: the server has sent a web page, perhaps because it asks for credentials", err)
 	}
 
 	return fetch.Result{Dir: dst, Sub: sub, Source: src, Revision: origin.revision}, err
+}
+
+// explain adds to the error of an address how to write it, if that is known.
+func explain(err error, address string) error {
+	switch {
+	case err == nil:
+		return nil
+	case hostAsScheme.MatchString(err.Error()):
+		return fmt.Errorf("%w. For git, write git@HOST:PATH", err)
+	case inSubgroup.MatchString(address):
+		return fmt.Errorf("%w. If the repository is in a subgroup, write git::https://gitlab.com/GROUP/SUBGROUP/REPOSITORY.git", err)
+	case strings.Contains(err.Error(), unknownScheme):
+		return fmt.Errorf("%w. %s", err, callRegistry)
+	default:
+		return err
+	}
 }
 
 // detectors returns the detectors of go-getter, except the last one, which accepts everything as
@@ -89,6 +99,9 @@ const unknownScheme = "download not supported for scheme"
 
 // hostAsScheme matches the error about HOST:PATH, which is the form of scp without the user.
 var hostAsScheme = regexp.MustCompile(unknownScheme + ` '[\w-]+(?:\.[\w-]+)+'`)
+
+// inSubgroup matches an address that go-getter shortens to its first two parts.
+var inSubgroup = regexp.MustCompile(`^gitlab\.com/[^/?]+/[^/?]+/[^/?]`)
 
 // callRegistry is how a module is used that go-getter cannot fetch.
 const callRegistry = "To use a module of a registry, call it from an inline module"
