@@ -14,13 +14,14 @@ import (
 )
 
 const (
-	maxWarnings = 5   // The number of warnings of a run that are kept. All are counted.
+	maxWarnings = 100 // The number of warnings of a run that are kept, so that those of a plan and its apply are counted once. All are counted.
+	maxTexts    = 5   // The number of those that are shown.
 	maxWarning  = 256 // The length of the text of one, in bytes.
 )
 
 // Warnings are the diagnostics of a run that did not make it fail, without secrets: failed checks first.
 type Warnings struct {
-	First []Diagnostic // At most 5.
+	First []Diagnostic // At most 100.
 	More  int          // The number of the others.
 }
 
@@ -38,15 +39,17 @@ func (r *report) warned(ws Workspace) Warnings {
 	return w
 }
 
-// Texts returns a line of at most 256 bytes for each warning, and one that counts the others.
+// Texts returns a line of at most 256 bytes for each of the first five warnings, and one that counts the others.
 func (w Warnings) Texts() []string {
+	shown := w.First[:min(len(w.First), maxTexts)]
+
 	var texts []string
-	for _, d := range w.First {
+	for _, d := range shown {
 		texts = append(texts, d.short(maxWarning))
 	}
 
-	if w.More > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", w.More))
+	if more := w.More + len(w.First) - len(shown); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
 
 	return texts

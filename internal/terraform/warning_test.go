@@ -27,6 +27,16 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("want those of both, without the checks of the plan: -want, +got:\n%s", diff)
 	}
 
+	r := newReport(nil)
+	for i := range maxTexts + 2 {
+		r.addDiagnostic(levelWarning, deprecated(i))
+	}
+
+	seven := r.warned(Workspace{})
+	if got := seven.WithPlan(seven).Texts(); len(got) != maxTexts+1 || got[maxTexts] != "and 2 more" {
+		t.Errorf("want those of both to be counted once, got %q", got)
+	}
+
 	text := planned.Texts()[0]
 	if len(text) > maxWarning || !strings.HasPrefix(text, `main.tf:3: check "c": `) || !strings.HasSuffix(text, "...") {
 		t.Errorf("want a short text with the place, got %q", text)
