@@ -85,6 +85,12 @@ func TestApply(t *testing.T) {
 			reason: "Another error is no reason for another plan.", states: []string{state}, applies: []string{fails("boom")},
 			ran: []string{applyRun}, err: "cannot apply: boom",
 		},
+		"FailsWithWarning": {
+			reason: "The provider says in a warning what has failed.", states: []string{state},
+			applies: []string{`echo '{"type":"diagnostic","diagnostic":{"severity":"warning","summary":"Helm release was created but has a failed status"}}'` +
+				`; echo '{"type":"diagnostic","diagnostic":{"severity":"warning","summary":"Check block assertion failed"}}'; ` + fails("deadline exceeded")},
+			ran: []string{applyRun}, err: "cannot apply: deadline exceeded: It failed.; warning: Helm release was created but has a failed status",
+		},
 		"Stale": {
 			reason: "The state has changed, but it is still the right one.", states: []string{state, state}, applies: []string{stale, outputs},
 			ran: []string{applyRun, planRun, applyRun}, asked: true,

@@ -91,7 +91,14 @@ func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terra
 	}
 
 	if err != nil {
-		return nil, errors.Wrap(r.hold(err), "cannot apply")
+		own := terraform.OwnWarnings(err, p.Warnings)
+
+		err = errors.Wrap(r.hold(err), "cannot apply")
+		if own != nil {
+			err = errors.Errorf("%w; warning: %s", err, strings.Join(own, "; "))
+		}
+
+		return nil, err
 	}
 
 	a.Warnings = a.Warnings.WithPlan(r.otherChanges(p.Summary, a.Summary))

@@ -6,6 +6,7 @@ package terraform
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -16,6 +17,7 @@ import (
 const (
 	maxWarnings = 100 // The number of warnings of a run that are kept, so that those of a plan and its apply are counted once. All are counted.
 	maxTexts    = 5   // The number of those that are shown.
+	maxOwn      = 2   // The number of those that are shown beside an error.
 	maxWarning  = 256 // The length of the text of one, in bytes.
 )
 
@@ -78,6 +80,19 @@ func (w Warnings) WithPlan(p Warnings) Warnings {
 	}
 
 	return Warnings{First: all.kept, More: w.More + p.More + all.more}
+}
+
+// OwnWarnings returns at most two warnings of an apply that failed with err, and not of its plan: a provider may tell there what has
+// failed. Those about checks are no reasons.
+func OwnWarnings(err error, plan Warnings) []string {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return nil
+	}
+
+	own := slices.DeleteFunc(slices.Clone(e.Warnings.First), func(d Diagnostic) bool { return d.isCheck() || slices.Contains(plan.First, d) })
+
+	return Warnings{First: own[:min(len(own), maxOwn)]}.Texts()
 }
 
 // A diagnostic of a check block has no address. Its summary begins with checkAssertion, in both CLIs.
