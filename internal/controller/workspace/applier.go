@@ -83,7 +83,8 @@ func (a *applier) Update(ctx context.Context, ws workspace.Workspace) (managed.E
 
 	drift := a.plan != nil && a.plan.CorrectsDrift
 	if drift {
-		a.recorder.Event(ws, event.Normal(reasonDrifted, "Correcting what was changed outside of Terraform: "+describe(summarize(a.plan))))
+		// It may change another attribute, and ignore the one that was changed.
+		a.recorder.Event(ws, event.Normal(reasonDrifted, "Updating what was also changed outside of Terraform: "+describe(summarize(a.plan))))
 	}
 
 	o, err := a.apply(ctx, ws, reasonUpdated)
