@@ -141,10 +141,10 @@ func (r *Runner) WhyNewPlan() string {
 	}
 }
 
-// Destroy destroys everything in the state, and returns the number of resources. If it has to
+// Destroy destroys everything in the state. If it has to
 // initialize again, the backend may be another one. Then it continues only if again returns no error.
-func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(terraform.Progress)) (int, error) {
-	destroyed, tries := 0, 0
+func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(terraform.Progress)) (terraform.Destroyed, error) {
+	destroyed, tries := terraform.Destroyed{}, 0
 
 	err := r.withInit(ctx, func() error {
 		if tries++; tries > 1 {
@@ -165,14 +165,12 @@ func (r *Runner) Destroy(ctx context.Context, again func() error, progress func(
 			args, doing = append(args, "-refresh=false"), "cannot destroy (without a refresh, which would import what import blocks name and the state lacks)"
 		}
 
-		sum, err := r.CLI.Destroy(ctx, *r.run, args, progress)
+		destroyed, err = r.CLI.Destroy(ctx, *r.run, args, progress)
 
 		// No other process can make a lock there, either.
 		if terraform.LacksNamespace(err) && !terraform.Began(err) {
-			sum, err = r.CLI.Destroy(ctx, *r.run, append(args, "-lock=false"), progress)
+			destroyed, err = r.CLI.Destroy(ctx, *r.run, append(args, "-lock=false"), progress)
 		}
-
-		destroyed = sum.Destroy
 
 		return errors.Wrap(r.hold(err), doing)
 	})

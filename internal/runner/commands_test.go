@@ -372,16 +372,16 @@ echo '{"type":"change_summary","changes":{"remove":3}}'`, fails("boom"))
 	var progress []terraform.Progress
 
 	n, err := r.Destroy(t.Context(), sameState, func(p terraform.Progress) { progress = append(progress, p) })
-	if n != 3 || err != nil {
-		t.Errorf("Destroy(...): want 3, got %d and error %v", n, err)
+	if n.Destroy != 3 || err != nil {
+		t.Errorf("Destroy(...): want 3, got %d and error %v", n.Destroy, err)
 	}
 
 	if diff := cmp.Diff([]terraform.Progress{{Event: "apply_start", Address: "a.b", Action: "delete"}}, progress); diff != "" {
 		t.Errorf("progress: -want, +got:\n%s", diff)
 	}
 
-	if n, err := r.Destroy(t.Context(), sameState, nil); n != 0 || err == nil {
-		t.Errorf("Destroy(...) that fails: want 0 and an error, got %d and error %v", n, err)
+	if n, err := r.Destroy(t.Context(), sameState, nil); n.Destroy != 0 || err == nil {
+		t.Errorf("Destroy(...) that fails: want 0 and an error, got %d and error %v", n.Destroy, err)
 	}
 }
 

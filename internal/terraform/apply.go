@@ -86,12 +86,20 @@ func onlyHow(args []string) bool {
 
 const opDestroy = "destroy"
 
+// Destroyed is the result of a destroy, also of one that has failed.
+type Destroyed struct {
+	Summary
+
+	// Warnings of the run. Some resources only leave the state, and the provider says so there.
+	Warnings Warnings
+}
+
 // Destroy destroys everything in the state of the workspace, which may be empty. progress, if not nil,
 // is called for every event of a resource. It must not block.
-func (c *CLI) Destroy(ctx context.Context, ws Workspace, args []string, progress func(Progress)) (Summary, error) {
+func (c *CLI) Destroy(ctx context.Context, ws Workspace, args []string, progress func(Progress)) (Destroyed, error) {
 	r, _, err := c.runJSON(ctx, ws, destroyCommand(args), progress)
 
-	return r.total(), err
+	return Destroyed{Summary: r.total(), Warnings: r.warned(ws)}, err
 }
 
 func destroyCommand(args []string) command {

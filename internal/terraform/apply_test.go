@@ -226,7 +226,7 @@ resource "terraform_data" "x" {
 		args := []string{"-var-file=a.tfvars"}
 
 		s, err := c.Destroy(t.Context(), ws, args, nil)
-		if err != nil || s != (Summary{}) {
+		if err != nil || s.Summary != (Summary{}) {
 			t.Errorf("want nothing to be destroyed with success, got %+v, %v", s, err)
 		}
 
@@ -235,7 +235,7 @@ resource "terraform_data" "x" {
 		var events []string
 
 		s, err = c.Destroy(t.Context(), ws, args, func(p Progress) { events = append(events, p.Event+" "+p.Action) })
-		if err != nil || s != (Summary{Destroy: 2}) {
+		if err != nil || s.Summary != (Summary{Destroy: 2}) {
 			t.Errorf("want both to be destroyed, got %+v, %v", s, err)
 		}
 

@@ -45,7 +45,7 @@ type destroyCLI interface {
 
 	Prepare(ctx context.Context) error
 	CheckDestroy(s *terraform.State) error
-	Destroy(ctx context.Context, again func() error, progress func(terraform.Progress)) (int, error)
+	Destroy(ctx context.Context, again func() error, progress func(terraform.Progress)) (terraform.Destroyed, error)
 	DeleteWorkspace(ctx context.Context) error
 }
 
@@ -258,7 +258,7 @@ func (d *destroyer) destroyState(ctx context.Context, ws workspace.Workspace, fo
 		return err
 	}
 
-	destroyed := 0
+	destroyed := terraform.Destroyed{}
 	again := func() error { return d.checkAgain(ctx, found) }
 
 	err := d.locks.withLock(ctx, ws, func() (err error) {
@@ -271,6 +271,9 @@ func (d *destroyer) destroyState(ctx context.Context, ws workspace.Workspace, fo
 		return err
 	})
 
+	// The Workspace, and its status, are gone soon.
+	warned(d.recorder, ws, destroyed.Warnings.Texts())
+
 	complete := err == nil
 	if !complete {
 		_, err = d.unsaved.saveOrReport(ctx, ws, found, err)
@@ -280,7 +283,7 @@ func (d *destroyer) destroyState(ctx context.Context, ws workspace.Workspace, fo
 
 	switch {
 	case err == nil && complete:
-		err = d.destroyedAll(ctx, ws, found, destroyed)
+		err = d.destroyedAll(ctx, ws, found, destroyed.Destroy)
 	case found.Managed == 0 && (mayBeBroken(err) || terraform.CannotRefresh(err)):
 		// A module that was broken from the start, or looks up what is gone, must not block the deletion of its Workspace.
 		err = nil

@@ -310,6 +310,16 @@ func TestDelete(t *testing.T) {
 			want:      outcome{ran: []string{pull}, err: "cannot record that the deletion begins", ready: xpv2.ReasonDeleting, lineage: ownLineage},
 			resources: 2,
 		},
+		"Warned": {
+			reason: "A provider says in a warning that an object stays.",
+			ws:     with(deleted, owner),
+			state:  ownState(),
+			change: func(r *attempt) {
+				r.runner.destroyed = 2
+				r.runner.warned = terraform.Warnings{First: []terraform.Diagnostic{{Summary: "Resource Destruction Considerations"}}}
+			},
+			want: outcome{ran: []string{pull, destroy, gone}, events: []string{"ReportedWarnings"}, ready: xpv2.ReasonDeleting, lineage: ownLineage},
+		},
 		"Unsaved": {
 			reason: "A state that a run could not save is destroyed, too.",
 			ws:     with(deleted, owner),

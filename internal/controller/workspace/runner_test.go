@@ -44,6 +44,7 @@ type fakeRunner struct {
 
 	destroyed  int
 	destroyErr error
+	warned     terraform.Warnings
 
 	// reinit says that Destroy has to initialize first.
 	reinit bool
@@ -129,12 +130,12 @@ func (r *fakeRunner) Apply(_ context.Context, _ *terraform.Plan, again func(*ter
 
 func (r *fakeRunner) Prepare(context.Context) error { return nil }
 
-func (r *fakeRunner) Destroy(_ context.Context, again func() error, _ func(terraform.Progress)) (int, error) {
+func (r *fakeRunner) Destroy(_ context.Context, again func() error, _ func(terraform.Progress)) (terraform.Destroyed, error) {
 	r.ran = append(r.ran, "destroy")
 
 	if r.reinit {
 		if err := again(); err != nil {
-			return 0, err
+			return terraform.Destroyed{}, err
 		}
 	}
 
@@ -142,7 +143,7 @@ func (r *fakeRunner) Destroy(_ context.Context, again func() error, _ func(terra
 		r.destroying()
 	}
 
-	return r.destroyed, r.destroyErr
+	return terraform.Destroyed{Summary: terraform.Summary{Destroy: r.destroyed}, Warnings: r.warned}, r.destroyErr
 }
 
 func (r *fakeRunner) Close() error { return r.closeErr }
