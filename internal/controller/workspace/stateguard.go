@@ -75,10 +75,10 @@ func (e foreignStateError) Error() string {
 		return fmt.Sprintf("the state of Terraform workspace %q %s %s, which %s and is being deleted: this Workspace goes on when that one is gone", e.name, belongs, e.owner, uses)
 	}
 
-	const splitOff = "if it was split off, and has no resource in common with the other one (a deletion would destroy it), set \"lineage\" in it to a new UUID, raise its \"serial\", and put it back"
+	const splitOff = "was split off, and has no resource in common with the other one (a deletion would destroy it), set \"lineage\" in it to a new UUID, raise its \"serial\", and put it back"
 
 	if e.copied {
-		remedy += "if this copy was left over, delete it; " + splitOff + "; or "
+		remedy += "if this copy was left over, delete it; if it " + splitOff + "; or "
 	}
 
 	message := fmt.Sprintf("the state of Terraform workspace %q %s %s, which %s: %sset another annotation %s, or use another backend, which creates the infrastructure once more",
@@ -89,7 +89,7 @@ func (e foreignStateError) Error() string {
 
 	// In another place, a copy has the same name.
 	if e.certain && !e.copied {
-		message += ". If it is a copy: " + splitOff
+		message += ". If it is a copy that " + splitOff
 	}
 
 	return message

@@ -350,7 +350,7 @@ func TestForeignState(t *testing.T) {
 	}{
 		"Certain": {err: foreignStateError{certain: true}, want: "set another annotation"},
 		"Same":    {err: foreignStateError{certain: true}, want: "uses the same backend or a copy of the state: "},
-		"Clone":   {err: foreignStateError{certain: true}, want: "If it is a copy: if it was split off, "},
+		"Clone":   {err: foreignStateError{certain: true}, want: "If it is a copy that was split off, and has "},
 		"Maybe":   {err: foreignStateError{}, want: "this Workspace goes on when that one was planned again"},
 		"Copied":  {err: foreignStateError{certain: true, copied: true}, want: "set \"lineage\" in it to a new UUID"},
 		"Goes":    {err: foreignStateError{certain: true, goes: true}, want: "this Workspace goes on when that one is gone"},
