@@ -91,10 +91,8 @@ func (r *Runner) Apply(ctx context.Context, p *terraform.Plan, again func(*terra
 	}
 
 	if err != nil {
-		own := terraform.OwnWarnings(err, p.Warnings)
-
 		err = errors.Wrap(r.hold(err), "cannot apply")
-		if own != nil {
+		if own := a.Warnings.Own(p.Warnings); own != nil {
 			err = errors.Errorf("%w; warning: %s", err, strings.Join(own, "; "))
 		}
 

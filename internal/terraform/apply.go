@@ -26,7 +26,7 @@ type ApplyOptions struct {
 	Progress func(Progress)
 }
 
-// Applied is the result of an apply.
+// Applied is the result of an apply. Of one that has failed, it has the warnings.
 type Applied struct {
 	Summary
 
@@ -42,7 +42,7 @@ type Applied struct {
 func (c *CLI) Apply(ctx context.Context, ws Workspace, o ApplyOptions) (*Applied, error) {
 	r, _, err := c.runJSON(ctx, ws, applyCommand(o), o.Progress)
 	if err != nil {
-		return nil, err
+		return &Applied{Warnings: r.warned(ws)}, err
 	}
 
 	return &Applied{Summary: r.total(), Outputs: r.outputs, Warnings: r.warned(ws)}, nil

@@ -37,9 +37,6 @@ type Error struct {
 	Diagnostics []Diagnostic
 	Stderr      string
 
-	// Warnings of the run, without secrets.
-	Warnings Warnings
-
 	// State that the run could neither save nor write to ErroredStateFile, or nil. It contains secrets.
 	State []byte
 

@@ -119,7 +119,7 @@ func (c *CLI) runJSON(ctx context.Context, ws Workspace, cmd command, progress f
 
 	if err == nil && res.failure(cmd) != nil {
 		e := newError(cmd.op, ws, res, r.errors)
-		e.began, e.applies, e.State, e.Warnings = r.began, r.applies, r.state, r.warned(ws)
+		e.began, e.applies, e.State = r.began, r.applies, r.state
 		err = e
 	}
 

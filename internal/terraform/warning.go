@@ -6,7 +6,6 @@ package terraform
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -82,15 +81,10 @@ func (w Warnings) WithPlan(p Warnings) Warnings {
 	return Warnings{First: all.kept, More: w.More + p.More + all.more}
 }
 
-// OwnWarnings returns at most two warnings of an apply that failed with err, and not of its plan: a provider may tell there what has
-// failed. Those about checks are no reasons.
-func OwnWarnings(err error, plan Warnings) []string {
-	e, ok := errors.AsType[*Error](err)
-	if !ok {
-		return nil
-	}
-
-	own := slices.DeleteFunc(slices.Clone(e.Warnings.First), func(d Diagnostic) bool { return d.isCheck() || slices.Contains(plan.First, d) })
+// Own returns at most two of the warnings of an apply that has failed which its plan did not have: a provider may tell there what
+// has failed. Those about checks are no reasons.
+func (w Warnings) Own(plan Warnings) []string {
+	own := slices.DeleteFunc(slices.Clone(w.First), func(d Diagnostic) bool { return d.isCheck() || slices.Contains(plan.First, d) })
 
 	return Warnings{First: own[:min(len(own), maxOwn)]}.Texts()
 }
