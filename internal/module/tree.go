@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/regular"
+	"github.com/crossplane-contrib/provider-terraform/internal/remedy"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 )
 
@@ -61,7 +62,7 @@ func locate(fetched, sub string) (string, error) {
 
 	switch n := len(matches); {
 	case n == 0 && ofBrowser.MatchString(sub):
-		return "", errors.Errorf("there is no directory %q: write the address as HOST/OWNER/REPOSITORY//DIRECTORY?ref=REF", sub)
+		return "", errors.Errorf("there is no directory %q: %s", sub, remedy.WriteDirectory)
 	case n == 0:
 		return "", errors.Errorf("there is no directory %q", sub)
 	case n > maxNamed:
@@ -108,9 +109,7 @@ func adviseEntrypoint(err error, fetched, sub, dir string) error {
 	return link
 }
 
-// ofBrowser matches what go-getter takes for a directory of an address that a browser shows, or that has one slash before the
-// directory: then it encodes the query.
-var ofBrowser = regexp.MustCompile(`^(?:-/)?(?:tree|blob)/|%253F`)
+var ofBrowser = regexp.MustCompile(`^` + remedy.OfBrowser + `$`)
 
 // match returns the first paths that match a pattern, at most maxNamed and one more. Names before the
 // first wildcard, and after the last one, may be those of links.

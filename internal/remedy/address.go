@@ -22,6 +22,15 @@ var (
 	addresses = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s'"<>]+`)
 )
 
+const (
+	// OfBrowser matches what go-getter takes for a directory of an address that a browser shows, or that has one slash before the
+	// directory: then it encodes the query.
+	OfBrowser = `(?:(?:-/)?(?:tree|blob)/[^"]*|[^"]*%253F[^"]*)`
+
+	// WriteDirectory is the remedy.
+	WriteDirectory = "write the address as HOST/OWNER/REPOSITORY//DIRECTORY?ref=REF"
+)
+
 // Addresses returns a text with the result of Address in place of each URL, without the marks that follow it in a sentence.
 func Addresses(text string) string {
 	return addresses.ReplaceAllStringFunc(text, func(found string) string {

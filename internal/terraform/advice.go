@@ -156,7 +156,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`no source URL was returned`), "the server offers no module there: use the address of an archive, or git:: and the address of a repository"},
 	{regexp.MustCompile(`(?:pathspec '[^']*//[^']*' did not match .*|invalid ref: "[^"]*//[^"]*")$`), `$0: write //DIRECTORY before the "?"`},
 	{regexp.MustCompile(`source code from "[^"]*\.git/[^/"?][^"]*": .*(?:not found|does not appear to be a git repository|cannot sign in to).*$`), "$0. Write //DIRECTORY after .git"},
-	{regexp.MustCompile(`subdir "(?:(?:-/)?(?:tree|blob)/[^"]*|[^"]*%253F[^"]*)" not found`), "$0: write the address as HOST/OWNER/REPOSITORY//DIRECTORY?ref=REF"},
+	{regexp.MustCompile(`subdir "` + remedy.OfBrowser + `" not found`), "$0: " + remedy.WriteDirectory},
 	{regexp.MustCompile(`download not supported for scheme 'tfr'`), "$0: for a module of a registry, write NAMESPACE/NAME/PROVIDER, and its version in the argument version"},
 	{regexp.MustCompile(`download not supported for scheme 'oci'`), "$0: OpenTofu has it, and spec.forProvider.cli chooses one"},
 	{regexp.MustCompile(`download not supported for scheme '[\w-]+(?:\.[\w-]+)+'`), "$0: for git, write git@HOST:PATH"},
