@@ -117,8 +117,9 @@ unit: ## Run the tests that need no tools, no network and no API server, with th
 
 .PHONY: test
 test: ## Run every test, with the race detector, on a real API server and both CLIs
-	@$(call with-tools,controlplane opentofu terraform provider-time cyclonedx-gomod existing-provider) \
-	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PATH="$$3:$$PATH" PROVIDER_MIRROR="$$4/mirror" CYCLONEDX_GOMOD="$$5/cyclonedx-gomod" EXISTING_PROVIDER="$$6/provider" \
+	@$(call with-tools,controlplane opentofu terraform provider-time provider-cloud cyclonedx-gomod existing-provider) \
+	KUBEBUILDER_ASSETS="$$1" TOFU_BIN="$$2/tofu" PATH="$$3:$$PATH" PROVIDER_MIRROR="$$4/mirror" PROVIDER_CLOUD="$$5/mirror" \
+	CYCLONEDX_GOMOD="$$6/cyclonedx-gomod" EXISTING_PROVIDER="$$7/provider" \
 	$(testenv) exec go test -race -timeout 60m $(parallel) $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: chaos

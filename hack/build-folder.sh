@@ -1,11 +1,11 @@
 #!/bin/sh
-# Builds the pinned programs of make e2e. hack/build.sh builds those of all other targets.
+# Builds the pinned programs that have scripts of their own. hack/build.sh builds the others.
 #
 #   hack/build-folder.sh NAME...    builds each NAME unless it is there already and
 #                                   prints the directory that holds it, one per line
 #
-# Each NAME is a folder beside this script, with a go.mod, and a script build.sh that is
-# run in that folder with an output directory. A change of one script builds one folder
+# Each NAME is a folder beside this script, with a go.mod, Go files if the program is one of ours, and a
+# script build.sh that is run in that folder with an output directory. A change of one builds one folder
 # again, while a change of hack/build.sh would build every tool again.
 #
 # Outputs live in _output/<name>-<key>, where the key is a digest of everything
@@ -22,7 +22,7 @@ output=$(dirname -- "$hack")/_output
 ensure() (
 	name=$1
 	cd "$hack/$name"
-	key=$({ cat go.mod go.sum build.sh && go env GOVERSION GOOS GOARCH; } | git hash-object --stdin | cut -c1-12)
+	key=$({ cat go.mod go.sum build.sh $(ls ./*.go 2>/dev/null) && go env GOVERSION GOOS GOARCH; } | git hash-object --stdin | cut -c1-12)
 	dir=$output/$name-$key
 	if [ ! -d "$dir" ]; then
 		echo "building $name (once; minutes for the larger ones) ..." >&2

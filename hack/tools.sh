@@ -17,6 +17,7 @@ for name in "$@"; do
 	opentofu-older) what='an older OpenTofu' ;;
 	terraform) what=Terraform ;;
 	provider-time) what='the Time provider' ;;
+	provider-cloud) what='the provider that fails' ;;
 	lint) what=golangci-lint ;;
 	generate) what='controller-gen and angryjet' ;;
 	node) what='kubelet, kube-proxy, scheduler and controllers' ;;

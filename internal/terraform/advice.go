@@ -126,6 +126,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		"the lease of the blob locks the state, and the backend azurerm does not say who holds it. If nothing holds it any more, break the lease",
 	},
 	{regexp.MustCompile(`[Rr]oot (?:object|resource) was present, but now absent\.`), "$0 It may exist without being in the state, and each retry would create another one: pause the Workspace, look for it, and import or remove it."},
+	{regexp.MustCompile(`may result in duplicate resource errors\.`), "$0 Pause the Workspace, look for it, and import or remove it."}, // The plugin framework, where a create returns nothing.
 	{
 		regexp.MustCompile(`HTTP remote state already locked, failed to unmarshal body.*$`), // What follows is the lock that this run wanted.
 		"the state is locked, and the server of the backend http does not say by whom. If nothing holds it any more, remove the lock there",

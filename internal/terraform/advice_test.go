@@ -546,6 +546,10 @@ func TestAdvice(t *testing.T) {
 			cli:  "When applying changes to cloud_thing.a, provider \"provider[\\\"h/n/cloud\\\"]\" produced an unexpected new value: Root object was present, but now absent.\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.",
 			here: "When applying changes to cloud_thing.a, provider \"provider[\\\"h/n/cloud\\\"]\" produced an unexpected new value: Root object was present, but now absent. It may exist without being in the state, and each retry would create another one: pause the Workspace, look for it, and import or remove it. This is a bug in the provider, which should be reported in the provider's own issue tracker.",
 		},
+		"NothingAfterCreate": {
+			cli:  "The resource may have been successfully created, but Terraform is not tracking it. Applying the configuration again with no other action may result in duplicate resource errors.",
+			here: "The resource may have been successfully created, but Terraform is not tracking it. Applying the configuration again with no other action may result in duplicate resource errors. Pause the Workspace, look for it, and import or remove it.",
+		},
 		"HostWithoutUser": {
 			cli:  `source code from "github.com:org/repo.git": download not supported for scheme 'github.com'`,
 			here: `source code from "github.com:org/repo.git": download not supported for scheme 'github.com': for git, write git@HOST:PATH`,
