@@ -80,7 +80,7 @@ func explain(err error, address string) error {
 		return fmt.Errorf("%w. For git, write git@HOST:PATH", err)
 	case inSubgroup.MatchString(address):
 		return fmt.Errorf("%w. If the repository is in a subgroup, write git::https://gitlab.com/GROUP/SUBGROUP/REPOSITORY.git", err)
-	case strings.Contains(err.Error(), unknownScheme):
+	case ofRegistry.MatchString(err.Error()):
 		return fmt.Errorf("%w. %s", err, callRegistry)
 	default:
 		return err
@@ -102,6 +102,9 @@ var hostAsScheme = regexp.MustCompile(unknownScheme + ` '[\w-]+(?:\.[\w-]+)+'`)
 
 // inSubgroup matches an address that go-getter shortens to its first two parts.
 var inSubgroup = regexp.MustCompile(`^gitlab\.com/[^/?]+/[^/?]+/[^/?]`)
+
+// ofRegistry matches the error about an address that only a CLI can fetch.
+var ofRegistry = regexp.MustCompile(unknownScheme + ` '(?:tfr|oci)'`)
 
 // callRegistry is how a module is used that go-getter cannot fetch.
 const callRegistry = "To use a module of a registry, call it from an inline module"

@@ -25,6 +25,7 @@ func TestExplain(t *testing.T) {
 		"Group":         {address: "gitlab.com/group/repo//vpc/eu?ref=a/b", err: "x", want: "x"},
 		"Forced":        {address: "git::https://gitlab.com/group/subgroup/repo.git", err: "x", want: "x"},
 		"HostAsScheme":  {address: "github.com:org/repo.git", err: "download not supported for scheme 'github.com'", want: "download not supported for scheme 'github.com'. For git, write git@HOST:PATH"},
+		"HelperOfGit":   {address: "codecommit::eu-central-1://repo", err: "download not supported for scheme 'codecommit'", want: "download not supported for scheme 'codecommit'"},
 		"UnknownScheme": {address: "tfr:///a/b/c", err: "download not supported for scheme 'tfr'", want: "download not supported for scheme 'tfr'. To use a module of a registry, call it from an inline module"},
 	}
 
