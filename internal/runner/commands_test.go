@@ -281,6 +281,12 @@ func TestWarnOfInputs(t *testing.T) {
 			`spec.credentials of the ProviderConfig, filename "terraform.rc": No effect: for each CLI, the name must be .terraformrc`,
 		}},
 		"NamedCLIConfig": {env: []string{"TF_CLI_CONFIG_FILE=.tofurc"}, files: []string{".tofurc"}},
+		"MissingCLIConfig": {env: []string{"TF_CLI_CONFIG_FILE=/no/rc"}, want: []string{
+			`spec.forProvider.env TF_CLI_CONFIG_FILE: No such file: the CLI runs without its configuration, because "/no/rc" does not exist: give it as .terraformrc in spec.credentials of the ProviderConfig`,
+		}},
+		"MissingOfTheProvider": {environ: []string{"TF_CLI_CONFIG_FILE=/no/rc"}, want: []string{
+			`environment variable TF_CLI_CONFIG_FILE of the provider: No such file: the CLI runs without its configuration, because "/no/rc" does not exist: give it as .terraformrc in spec.credentials of the ProviderConfig`,
+		}},
 		"Another": {env: []string{"TF_WORKSPACE=secret", "TF_DATA_DIR=/x"}, want: []string{
 			"spec.forProvider.env TF_DATA_DIR: No effect: the provider chooses the data directory",
 			"spec.forProvider.env TF_WORKSPACE: No effect: the Terraform workspace is \"ws\". To use another one, set the annotation crossplane.io/external-name",

@@ -24,12 +24,15 @@ import (
 // InitOptions.State, it is not that of the Workspace.
 func (r *Runner) explainInit(err error) error {
 	b := r.KubernetesBackend()
+	missing := r.missingConfig()
 
 	switch {
 	case terraform.IsNewBackend(err):
 		return errors.Errorf("%w: the state of the Workspace is in the directory %s: before, there was no backend, or one of type local. Remove the new backend, or restore the old one. Or copy the state to the new one, and move terraform.tfstate and terraform.tfstate.d out of that directory", err, r.run.Dir)
 	case terraform.LacksBackendFields(err):
 		return errors.Errorf("%w: set it in the backend block, or in spec.backendFile of the ProviderConfig", err)
+	case missing != nil:
+		return errors.Errorf("%w (%s)", err, missing)
 	case !terraform.CannotReadStateInInit(err) || terraform.IsLocked(err) || terraform.HasInvalidHeader(err):
 		return err
 	case b.Suffix != "" && !b.fits(terraform.DefaultWorkspace):
@@ -88,7 +91,7 @@ func (r *Runner) explainModule(err error) error {
 
 	p := r.Inputs.parameters
 
-	remedy := cmp.Or(r.endsWithLine(err), r.hasUnknownType(err), module.Mistaken(p), r.refersToWorkspace(err), r.lostLineBreaks(err), replacesTainted(err))
+	remedy := cmp.Or(r.endsWithLine(err), r.hasUnknownType(err), module.Mistaken(p), r.refersToWorkspace(err), r.lostLineBreaks(err), replacesTainted(err), readsTests(err))
 	if remedy == "" && p.Source == commonv1beta1.ModuleSourceInline {
 		remedy = r.needsMoreThanInline(err)
 	}
@@ -170,7 +173,19 @@ func replacesTainted(err error) string {
 		return ""
 	}
 
-	return "if its creation or a provisioner has failed before, it is tainted, and a plan replaces it: to keep it, untaint it in the state by hand"
+	return "if its creation or a provisioner has failed before, it is tainted, and a plan replaces it: to keep it, untaint it in the state by hand. If it was changed outside of Terraform, ignore_changes keeps the change"
+}
+
+// readsTests returns the remedy if init could not read the tests of the module, which no run needs, or "".
+func readsTests(err error) string {
+	switch name := terraform.TestFile(err); {
+	case name == "":
+		return ""
+	case strings.Contains(name, "/"):
+		return `no run needs the tests of a module: write "-test-directory=none" into spec.forProvider.initArgs`
+	default:
+		return `no run needs the tests of a module: remove them, or move them to its directory tests and write "-test-directory=none" into spec.forProvider.initArgs`
+	}
 }
 
 // refersToWorkspace returns the remedy if the module refers to terraform.workspace where init evaluates it, and that may be the cause of

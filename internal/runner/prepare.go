@@ -222,7 +222,7 @@ func (r *Runner) readModule(read func(dir fs.FS) error) error {
 func (r *Runner) env(path string) []string {
 	base := slices.Clone(r.Environ)
 	if _, ok := r.Inputs.config[cliConfigFile]; ok {
-		base = append(base, "TF_CLI_CONFIG_FILE="+filepath.Join(path, cliConfigFile))
+		base = append(base, configFileVariable+"="+filepath.Join(path, cliConfigFile))
 	}
 
 	env := terraform.Environ(base, r.Inputs.env...)

@@ -6,10 +6,14 @@ package runner
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-terraform/internal/environ"
@@ -72,8 +76,12 @@ func (r *Runner) warnOfInputs() terraform.Warnings {
 		warn("spec.forProvider.destroyArgs", "Variables without their values", "planArgs, applyArgs or TF_CLI_ARGS_... set variables with -var or -var-file, and a deletion uses their defaults, perhaps in another region. Add these arguments")
 	}
 
+	if missing := r.missingConfig(); missing != nil {
+		w.First = append(w.First, *missing)
+	}
+
 	// With this variable, people choose a file themselves.
-	if _, ok := environ.Lookup(r.Inputs.env, "TF_CLI_CONFIG_FILE"); ok {
+	if _, ok := environ.Lookup(r.Inputs.env, configFileVariable); ok {
 		return w
 	}
 
@@ -91,6 +99,36 @@ func (r *Runner) warnOfInputs() terraform.Warnings {
 	}
 
 	return w
+}
+
+const configFileVariable = "TF_CLI_CONFIG_FILE"
+
+// missingConfig returns a warning if the variable names a file that does not exist, or nil. The CLI goes on without it: an init then asks
+// the public registry.
+func (r *Runner) missingConfig() *terraform.Diagnostic {
+	name, _ := environ.Lookup(r.run.Env, configFileVariable)
+	if name == "" {
+		return nil
+	}
+
+	file := name
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(r.run.Dir, file)
+	}
+
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+
+	place := "environment variable " + configFileVariable + " of the provider"
+	if _, ok := environ.Lookup(r.Inputs.env, configFileVariable); ok {
+		place = "spec.forProvider.env " + configFileVariable
+	}
+
+	return &terraform.Diagnostic{
+		File: place, Summary: "No such file",
+		Detail: fmt.Sprintf("the CLI runs without its configuration, because %q does not exist: give it as %s in spec.credentials of the ProviderConfig", name, cliConfigFile),
+	}
 }
 
 // otherChanges warns of an apply that has made other changes than the plan, because each has its own arguments. Nothing

@@ -5,6 +5,7 @@
 package terraform
 
 import (
+	"cmp"
 	"errors"
 	"path"
 	"regexp"
@@ -146,6 +147,22 @@ func MissesPathModule(err error) bool {
 	return anyError(err, func(d Diagnostic) bool {
 		return missesFile.MatchString(oneLine(d.Detail)) && d.ofCalled() && !strings.Contains(oneLine(d.Detail), path.Dir(d.File)+"/")
 	})
+}
+
+// testFile matches the name of a file with tests. Those of the root module and its directory "tests" are read by init.
+var testFile = regexp.MustCompile(`[^\s"]+\.(?:tftest|tofutest)\.(?:hcl|json)`)
+
+// TestFile returns the file with tests that is wrong or calls a module that is missing, or "".
+func TestFile(err error) string {
+	name := ""
+
+	anyError(err, func(d Diagnostic) bool {
+		name = testFile.FindString(cmp.Or(d.File, oneLine(d.Detail)))
+
+		return name != ""
+	})
+
+	return name
 }
 
 // MissesLineBreak reports whether the file has two things on a line that have to be on two.

@@ -39,6 +39,7 @@ func TestMisuse(t *testing.T) {
 		rc       string // A file .terraformrc.
 		synced   string // The message of the condition, if it is False.
 		warning  string
+		only     string // The CLI that has the error, if the other one has not.
 	}{
 		"Argument": {
 			reason: "Two words are in one entry.", module: resource, planArgs: []string{"-target terraform_data.a"},
@@ -47,6 +48,25 @@ func TestMisuse(t *testing.T) {
 		"QuotedArgument": {
 			reason: "It is written as for a shell.", module: resource, planArgs: []string{`-target="terraform_data.a"`},
 			synced: `cannot use the argument "-target" in spec.forProvider.planArgs: remove the quotation marks around its value`,
+		},
+		"MissingConfig": {
+			reason: "The CLI runs without its configuration.", module: resource, env: []commonv1beta1.EnvVar{{Name: "TF_CLI_CONFIG_FILE", Value: "/no/rc"}},
+			warning: `spec.forProvider.env TF_CLI_CONFIG_FILE: No such file: the CLI runs without its configuration, because "/no/rc" does not exist: `,
+		},
+		"MissingConfigInInit": {
+			reason: "Init cannot ask the mirror of that configuration.", env: []commonv1beta1.EnvVar{{Name: "TF_CLI_CONFIG_FILE", Value: "/no/rc"}},
+			module: "terraform {\n  required_providers {\n    a = { source = \"localhost:1/a/a\" }\n  }\n}\n",
+			synced: `(spec.forProvider.env TF_CLI_CONFIG_FILE: No such file: the CLI runs without its configuration, because "/no/rc" does not exist: `,
+		},
+		"TestsOfModule": {
+			reason: "The module that they call is not in the repository.", only: "tofu",
+			files:  tree{"m/main.tf": resource, "m/tests/a.tftest.hcl": "run \"a\" {\n  module {\n    source = \"./testing/setup\"\n  }\n}\n"},
+			synced: `(no run needs the tests of a module: write "-test-directory=none" into spec.forProvider.initArgs)`,
+		},
+		"TestsInModule": {
+			reason: "They are for another product.", only: "tofu",
+			files:  tree{"m/main.tf": resource, "m/a.tftest.hcl": "test {\n  parallel = true\n}\n"},
+			synced: `(no run needs the tests of a module: remove them, or move them to its directory tests and `,
 		},
 		"ArgumentValue": {
 			reason: "The value is no address.", module: resource, planArgs: []string{"-target=terraform_data.a[b]"},
@@ -202,6 +222,10 @@ func TestMisuse(t *testing.T) {
 
 	for cli, use := range map[string]func(*testing.T) (*cluster, string, string, *instance){"tofu": useOpenTofu, "terraform": useTerraform} {
 		for name, tc := range cases {
+			if tc.only != "" && tc.only != cli {
+				continue
+			}
+
 			t.Run(name+"/"+cli, func(t *testing.T) {
 				t.Parallel()
 
