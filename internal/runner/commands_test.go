@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	commonv1beta1 "github.com/crossplane-contrib/provider-terraform/apis/common/v1beta1"
+	"github.com/crossplane-contrib/provider-terraform/internal/redact"
 	"github.com/crossplane-contrib/provider-terraform/internal/terraform"
 	"github.com/crossplane-contrib/provider-terraform/test/filesystem"
 )
@@ -273,6 +274,7 @@ func TestWarnOfInputs(t *testing.T) {
 
 	cases := map[string]struct {
 		environ, env, files []string
+		secret              string // The value of a Secret.
 		want                []string
 	}{
 		"CLIConfig": {files: []string{".tofurc", cliConfigFile, "credentials.tfrc.json", "terraform.rc"}, want: []string{
@@ -283,6 +285,9 @@ func TestWarnOfInputs(t *testing.T) {
 		"NamedCLIConfig": {env: []string{"TF_CLI_CONFIG_FILE=.tofurc"}, files: []string{".tofurc"}},
 		"MissingCLIConfig": {env: []string{"TF_CLI_CONFIG_FILE=/no/rc"}, want: []string{
 			`spec.forProvider.env TF_CLI_CONFIG_FILE: No such file: the CLI runs without its configuration, because "/no/rc" does not exist: give it as .terraformrc in spec.credentials of the ProviderConfig`,
+		}},
+		"MissingSecret": {env: []string{"TF_CLI_CONFIG_FILE=/no/rc/9kj3hf7"}, secret: "/no/rc/9kj3hf7", want: []string{
+			`spec.forProvider.env TF_CLI_CONFIG_FILE: No such file: the CLI runs without its configuration, because "(sensitive)" does not exist: give it as .terraformrc in spec.credentials of the ProviderConfig`,
 		}},
 		"MissingOfTheProvider": {environ: []string{"TF_CLI_CONFIG_FILE=/no/rc"}, want: []string{
 			`environment variable TF_CLI_CONFIG_FILE of the provider: No such file: the CLI runs without its configuration, because "/no/rc" does not exist: give it as .terraformrc in spec.credentials of the ProviderConfig`,
@@ -309,6 +314,7 @@ func TestWarnOfInputs(t *testing.T) {
 			r := p.stubbed(t, firstUID, credentials(tc.files...))
 			r.Environ = append(r.Environ, tc.environ...)
 			r.Inputs.env = tc.env
+			r.Inputs.secrets = redact.New([]byte(tc.secret))
 
 			plan, err := r.Plan(t.Context(), false)
 			if err != nil {

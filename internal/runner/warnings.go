@@ -127,7 +127,7 @@ func (r *Runner) missingConfig() *terraform.Diagnostic {
 
 	return &terraform.Diagnostic{
 		File: place, Summary: "No such file",
-		Detail: fmt.Sprintf("the CLI runs without its configuration, because %q does not exist: give it as %s in spec.credentials of the ProviderConfig", name, cliConfigFile),
+		Detail: fmt.Sprintf("the CLI runs without its configuration, because %q does not exist: give it as %s in spec.credentials of the ProviderConfig", r.Inputs.secrets.Text(name), cliConfigFile),
 	}
 }
 
