@@ -128,6 +128,19 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`[Rr]oot (?:object|resource) was present, but now absent\.`), "$0 It may exist without being in the state, and each retry would create another one: pause the Workspace, look for it, and import or remove it."},
 	{regexp.MustCompile(`may result in duplicate resource errors\.`), "$0 Pause the Workspace, look for it, and import or remove it."}, // The plugin framework, where a create returns nothing.
 	{
+		regexp.MustCompile(`(?:produced an unexpected new value: \..* own issue tracker|still indicated an unknown value for .* own repository)\.`),
+		"$0 If the resource is new, it is tainted, and each retry replaces it: write the value as the provider returns it, or pause the Workspace and untaint it.",
+	},
+	{
+		regexp.MustCompile(`needs to be imported into the State\. Please see the resource documentation for "[^"]*" for more information`),
+		"$0: write an import block with this ID into the module, or choose another name",
+	},
+	{
+		regexp.MustCompile(`(ApplyResourceChange call\.) The plugin logs may contain more details`),
+		"$1 It crashed or was killed, for example because the container of the provider has too little memory. " +
+			"What it was creating may exist without being in the state, and each retry would create another one: pause the Workspace, look for it, and import or remove it",
+	},
+	{
 		regexp.MustCompile(`HTTP remote state already locked, failed to unmarshal body.*$`), // What follows is the lock that this run wanted.
 		"the state is locked, and the server of the backend http does not say by whom. If nothing holds it any more, remove the lock there",
 	},

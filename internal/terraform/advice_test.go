@@ -414,7 +414,23 @@ func TestAdvice(t *testing.T) {
 		},
 		"Crash": {
 			cli:  "failed to respond to the plugin.(*GRPCProvider).ApplyResourceChange call. The plugin logs may contain more details.",
-			here: "failed to respond to the plugin.(*GRPCProvider).ApplyResourceChange call. It crashed or was killed, for example because the container of the provider has too little memory.",
+			here: "failed to respond to the plugin.(*GRPCProvider).ApplyResourceChange call. It crashed or was killed, for example because the container of the provider has too little memory. What it was creating may exist without being in the state, and each retry would create another one: pause the Workspace, look for it, and import or remove it.",
+		},
+		"PluginKilledInRead": {
+			cli:  "failed to respond to the plugin.(*GRPCProvider).ReadResource call. The plugin logs may contain more details.",
+			here: "failed to respond to the plugin.(*GRPCProvider).ReadResource call. It crashed or was killed, for example because the container of the provider has too little memory.",
+		},
+		"OtherValueAfterCreate": {
+			cli:  "produced an unexpected new value: .tag: was cty.StringVal(\"A\"), but now cty.StringVal(\"a\").\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.",
+			here: "produced an unexpected new value: .tag: was cty.StringVal(\"A\"), but now cty.StringVal(\"a\"). This is a bug in the provider, which should be reported in the provider's own issue tracker. If the resource is new, it is tainted, and each retry replaces it: write the value as the provider returns it, or pause the Workspace and untaint it.",
+		},
+		"UnknownAfterCreate": {
+			cli:  "the provider still indicated an unknown value for a.b.tag. All values must be known after apply, so this is always a bug in the provider and should be reported in the provider's own repository.",
+			here: "the provider still indicated an unknown value for a.b.tag. All values must be known after apply, so this is always a bug in the provider and should be reported in the provider's own repository. If the resource is new, it is tainted, and each retry replaces it: write the value as the provider returns it, or pause the Workspace and untaint it.",
+		},
+		"ExistsInAzure": {
+			cli:  "a resource with the ID \"/x\" already exists - to be managed via Terraform this resource needs to be imported into the State. Please see the resource documentation for \"azurerm_x\" for more information.",
+			here: "a resource with the ID \"/x\" already exists - to be managed via Terraform this resource needs to be imported into the State. Please see the resource documentation for \"azurerm_x\" for more information: write an import block with this ID into the module, or choose another name.",
 		},
 		"CloudName": {
 			cli:  "error starting operation: workspace ws not found\n\nFor security, Terraform Cloud returns '404 Not Found' responses for resources\nfor resources that a user doesn't have access to, in addition to resources that\ndo not exist. If the resource does exist, please check the permissions of the provided token.",

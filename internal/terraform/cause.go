@@ -220,6 +220,15 @@ func LacksVariable(err error) bool { return isOf(err, opDestroy) && says(err, no
 // IsOfDeletion reports whether err is that of an init or a destroy.
 func IsOfDeletion(err error) bool { return isOf(err, opInit, opDestroy) }
 
+// keptByState matches the names of arguments that keep a resource, or what is in it, and that a provider reads from the state when it destroys
+// the resource, as those for AWS, Azure and Google Cloud do.
+var keptByState = regexp.MustCompile(`(?i)(?:deletion|delete|termination)[_ ]?protection|force_(?:destroy|delete)|skip_final_snapshot|final_snapshot_identifier`)
+
+// IsKeptByState reports whether a destroy failed because of such an argument. Only an apply changes it.
+func IsKeptByState(err error) bool {
+	return isOf(err, opDestroy) && anyError(err, func(d Diagnostic) bool { return keptByState.MatchString(d.text()) })
+}
+
 // IsStateUnsaved reports whether an apply or destroy could not save the state.
 func IsStateUnsaved(err error) bool {
 	e, ok := errors.AsType[*Error](err)

@@ -191,6 +191,28 @@ func TestWarningProvider(t *testing.T) {
 	})
 }
 
+// TestProtectedObject has a provider that refuses to delete an object, as those of clouds do while the state has deletion_protection. Nothing
+// applies a change of the module any more.
+func TestProtectedObject(t *testing.T) {
+	t.Parallel()
+
+	eachCloud(t, func(t *testing.T, c cloud) {
+		t.Helper()
+
+		c.fault(t, "delete_error", "Cannot destroy it because deletion_protection is set to true. Set it to false to proceed.")
+
+		ws := c.runs(t, object("a", ""))
+		expectReady(t, c.cluster, ws)
+
+		c.remove(t, ws)
+		expectCondition(t, c.cluster, ws, xpv2.TypeSynced, corev1.ConditionFalse,
+			"Set it to false to proceed. A destroy takes such an argument from the last apply, and a change of the module has no effect any more")
+
+		c.mend(t, "delete_error")
+		expectGone(t, c.cluster, ws)
+	})
+}
+
 // TestIgnoredDrift changes an object whose module ignores another change, which a third party has made.
 func TestIgnoredDrift(t *testing.T) {
 	t.Parallel()

@@ -499,6 +499,11 @@ func TestWithWayOut(t *testing.T) {
 			reason: "The resource is to stay.", ws: with(), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Detail: "Resource x has prevent_destroy set, but the plan calls for it to be destroyed."}}},
 			want: "destroy ended with " + leave + byDeletion,
 		},
+		"Protected": {
+			reason: "The module is not applied any more.", ws: with(), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "Cannot destroy cluster because deletion_protection is set to true."}}},
+			want: "destroy ended with . A destroy takes such an argument from the last apply, and a change of the module has no effect any more: lift the protection, or delete the object, by hand. Or, to apply the change, " +
+				byDeletion + ", and create the Workspace again with the same external name and the corrected module",
+		},
 		"ProviderGone": {
 			reason: "The module may be gone.", ws: with(), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "Provider configuration not present"}}},
 			want: "destroy ended with " + leave + byDeletion,
