@@ -11,6 +11,9 @@ import (
 	"github.com/crossplane-contrib/provider-terraform/internal/remedy"
 )
 
+// lookForIt is what a person can do about an object that may exist without being in the state.
+const lookForIt = "pause the Workspace, look for it, and import or remove it"
+
 // advice has what the CLIs, and git, tell people at a command line, and what does the same here. The texts
 // are those of Terraform 1.5 to 1.11 and of OpenTofu 1.12, as one line.
 var advice = []struct { //nolint:gochecknoglobals // It is a constant.
@@ -125,8 +128,8 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 		regexp.MustCompile(`(?:\d errors occurred: \* )?state blob is already locked.*blob metadata "terraformlockid" was empty.*$`),
 		"the lease of the blob locks the state, and the backend azurerm does not say who holds it. If nothing holds it any more, break the lease",
 	},
-	{regexp.MustCompile(`[Rr]oot (?:object|resource) was present, but now absent\.`), "$0 It may exist without being in the state, and each retry would create another one: pause the Workspace, look for it, and import or remove it."},
-	{regexp.MustCompile(`may result in duplicate resource errors\.`), "$0 Pause the Workspace, look for it, and import or remove it."}, // The plugin framework, where a create returns nothing.
+	{regexp.MustCompile(`[Rr]oot (?:object|resource) was present, but now absent\.`), "$0 It may exist without being in the state, and each retry would create another one: " + lookForIt + "."},
+	{regexp.MustCompile(`may result in duplicate resource errors\.`), "$0 It may exist without being in the state: " + lookForIt + "."}, // The plugin framework, where a create returns nothing.
 	{
 		regexp.MustCompile(`(?:produced an unexpected new value: \..* own issue tracker|still indicated an unknown value for .* own repository)\.`),
 		"$0 If the resource is new, it is tainted, and each retry replaces it: write the value as the provider returns it, or pause the Workspace and untaint it.",
@@ -134,11 +137,6 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{
 		regexp.MustCompile(`needs to be imported into the State\. Please see the resource documentation for "[^"]*" for more information`),
 		"$0: write an import block with this ID into the module, or choose another name",
-	},
-	{
-		regexp.MustCompile(`(ApplyResourceChange call\.) The plugin logs may contain more details`),
-		"$1 It crashed or was killed, for example because the container of the provider has too little memory. " +
-			"What it was creating may exist without being in the state, and each retry would create another one: pause the Workspace, look for it, and import or remove it",
 	},
 	{
 		regexp.MustCompile(`HTTP remote state already locked, failed to unmarshal body.*$`), // What follows is the lock that this run wanted.
@@ -151,6 +149,7 @@ var advice = []struct { //nolint:gochecknoglobals // It is a constant.
 	{regexp.MustCompile(`or use "` + eitherCLI + ` apply" to create a new remote object`), "or remove the import block to create a new remote object"},
 	{regexp.MustCompile(` If you wish to automatically generate config for this resource, use the -generate-config-out option within ` + eitherCLI + ` plan\. Otherwise, make sure`), " Make sure"},
 	{regexp.MustCompile(`The plugin logs may contain more details`), "It crashed or was killed, for example because the container of the provider has too little memory"},
+	{regexp.MustCompile(`ApplyResourceChange call\. It crashed or was killed, [^.]*`), "$0. What it was creating may exist without being in the state, and each retry would create another one: " + lookForIt},
 	{regexp.MustCompile(`(argument "[^"]*") given on the command line (is not expected for the selected backend type)`), "$1 in -backend-config in spec.forProvider.initArgs $2"},
 	{regexp.MustCompile(`fork/exec \S+/terraform-provider-[^:]*: permission denied`), "$0: the package has the program without the right to execute it, or the volume is mounted with noexec"},
 	{

@@ -564,7 +564,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"NothingAfterCreate": {
 			cli:  "The resource may have been successfully created, but Terraform is not tracking it. Applying the configuration again with no other action may result in duplicate resource errors.",
-			here: "The resource may have been successfully created, but Terraform is not tracking it. Applying the configuration again with no other action may result in duplicate resource errors. Pause the Workspace, look for it, and import or remove it.",
+			here: "The resource may have been successfully created, but Terraform is not tracking it. Applying the configuration again with no other action may result in duplicate resource errors. It may exist without being in the state: pause the Workspace, look for it, and import or remove it.",
 		},
 		"HostWithoutUser": {
 			cli:  `source code from "github.com:org/repo.git": download not supported for scheme 'github.com'`,

@@ -33,13 +33,13 @@ type cloud struct {
 	config                client.Object
 }
 
-// newCloud returns a cloud for Workspaces of the instance that use returns.
-func newCloud(t *testing.T, use func(*testing.T) (*cluster, string, string, *instance)) cloud {
+// newCloud returns a cloud for Workspaces of the common instance that runs the named CLI.
+func newCloud(t *testing.T, cli string) cloud {
 	t.Helper()
 
 	mirror := program.Need(t, "PROVIDER_CLOUD")
 
-	c, ns, shard, _ := use(t)
+	c, ns, shard, _ := useCommon(t, cli)
 	rc := c.secretKey(t, ns, fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror))
 	spec := withBackend(ns, "cloud")
 	spec.Credentials = []commonv1beta1.ProviderCredentials{secretCredentials(".terraformrc", rc)}
@@ -51,12 +51,10 @@ func newCloud(t *testing.T, use func(*testing.T) (*cluster, string, string, *ins
 func eachCloud(t *testing.T, test func(*testing.T, cloud)) {
 	t.Helper()
 
-	for name, use := range map[string]func(*testing.T) (*cluster, string, string, *instance){"OpenTofu": useOpenTofu, "Terraform": useTerraform} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, newCloud(t, use))
-		})
-	}
+	eachCLI(t, func(t *testing.T, cli string) {
+		t.Helper()
+		test(t, newCloud(t, cli))
+	})
 }
 
 // module returns a module with the supplied resources.
@@ -152,7 +150,7 @@ func TestAbsentAfterCreate(t *testing.T) {
 		c.fault(t, "create_absent", "")
 
 		ws := c.runs(t, object("a", ""))
-		expectCondition(t, c.cluster, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Missing Resource State After Create", "Pause the Workspace, look for it, and import or remove it.")
+		expectCondition(t, c.cluster, ws, xpv2.TypeSynced, corev1.ConditionFalse, "Missing Resource State After Create", "pause the Workspace, look for it, and import or remove it.")
 	})
 }
 

@@ -501,7 +501,7 @@ func TestWithWayOut(t *testing.T) {
 		},
 		"Protected": {
 			reason: "The module is not applied any more.", ws: with(), err: &terraform.Error{Op: "destroy", Diagnostics: []terraform.Diagnostic{{Summary: "Cannot destroy cluster because deletion_protection is set to true."}}},
-			want: "destroy ended with . A destroy takes such an argument from the last apply, and a change of the module has no effect any more: lift the protection, or delete the object, by hand. Or, to apply the change, " +
+			want: "destroy ended with . A destroy takes such an argument from the last apply, and a change of the module has no effect any more: lift the protection, or delete the object, by hand. Or, if a backend has the state, to apply the change, " +
 				byDeletion + ", and create the Workspace again with the same external name and the corrected module",
 		},
 		"ProviderGone": {

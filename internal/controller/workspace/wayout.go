@@ -44,7 +44,7 @@ func (d *destroyer) withWayOut(ws workspace.Workspace, err error) error {
 	case reads:
 		return addSentence(err, `If what it reads is gone, or not known: to destroy without a look at it, add "-refresh=false" to spec.forProvider.destroyArgs`)
 	case terraform.IsKeptByState(err):
-		return addSentence(err, "A destroy takes such an argument from the last apply, and a change of the module has no effect any more: lift the protection, or delete the object, by hand. Or, to apply the change, "+
+		return addSentence(err, "A destroy takes such an argument from the last apply, and a change of the module has no effect any more: lift the protection, or delete the object, by hand. Or, if a backend has the state, to apply the change, "+
 			howToOrphan(ws)+", and create the Workspace again with the same external name and the corrected module")
 	case d.module.Incomplete() == nil || !errors.Is(err, d.module.Incomplete()):
 		return orLeaveBehind(ws, err)
