@@ -32,18 +32,11 @@ import (
 
 // The faults.
 const (
-	createError   = "create_error"   // A create fails and makes nothing.
 	lateError     = "late_error"     // A create fails after it has made the object.
 	createAbsent  = "create_absent"  // A create succeeds without an object, as where a read does not see it yet.
 	createWarning = "create_warning" // A create warns.
-	readError     = "read_error"     // A read fails.
-	readBlind     = "read_blind"     // A read returns the state, whatever the cloud has.
 	planWarning   = "plan_warning"   // A plan that is not the one of a destroy warns.
-	updateError   = "update_error"   // An update fails and changes nothing.
-	updateRecord  = "update_record"  // An update that fails is in the state as if it were done.
-	updateWarning = "update_warning" // An update warns.
 	deleteError   = "delete_error"   // A delete fails and removes nothing.
-	deletePlan    = "delete_plan"    // The plan of a destroy warns.
 	deleteWarning = "delete_warning" // A delete warns.
 )
 
@@ -148,14 +141,11 @@ func (r *objects) Configure(_ context.Context, req resource.ConfigureRequest, _ 
 }
 
 func (r *objects) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	var o object
-
-	if req.Plan.Raw.IsNull() {
-		resp.Diagnostics.Append(req.State.Get(ctx, &o)...)
-		r.cloud.diagnose(resp.Diagnostics.AddWarning, deletePlan, o.Name.ValueString())
-
+	if req.Plan.Raw.IsNull() { // It is destroyed.
 		return
 	}
+
+	var o object
 
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &o)...)
 	r.cloud.diagnose(resp.Diagnostics.AddWarning, planWarning, o.Name.ValueString())
@@ -168,7 +158,7 @@ func (r *objects) Create(ctx context.Context, req resource.CreateRequest, resp *
 	name := o.Name.ValueString()
 	r.cloud.diagnose(resp.Diagnostics.AddWarning, createWarning, name)
 
-	if r.cloud.diagnose(resp.Diagnostics.AddError, createError, name) || r.cloud.diagnose(quiet, createAbsent, name) {
+	if r.cloud.diagnose(quiet, createAbsent, name) {
 		return
 	}
 
@@ -182,13 +172,8 @@ func (r *objects) Read(ctx context.Context, req resource.ReadRequest, resp *reso
 	var o object
 
 	resp.Diagnostics.Append(req.State.Get(ctx, &o)...)
-	name := o.Name.ValueString()
 
-	if r.cloud.diagnose(resp.Diagnostics.AddError, readError, name) || r.cloud.diagnose(quiet, readBlind, name) {
-		return
-	}
-
-	data, err := os.ReadFile(r.cloud.file(name))
+	data, err := os.ReadFile(r.cloud.file(o.Name.ValueString()))
 	if errors.Is(err, fs.ErrNotExist) {
 		resp.State.RemoveResource(ctx)
 
@@ -214,17 +199,8 @@ func (r *objects) Update(ctx context.Context, req resource.UpdateRequest, resp *
 	var o object
 
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &o)...)
-	name := o.Name.ValueString()
-	r.cloud.diagnose(resp.Diagnostics.AddWarning, updateWarning, name)
-
-	failed := r.cloud.diagnose(resp.Diagnostics.AddError, updateError, name)
-	if !failed {
-		r.cloud.write(o, &resp.Diagnostics)
-	}
-
-	if !failed || r.cloud.diagnose(quiet, updateRecord, name) {
-		resp.Diagnostics.Append(resp.State.Set(ctx, o)...)
-	}
+	r.cloud.write(o, &resp.Diagnostics)
+	resp.Diagnostics.Append(resp.State.Set(ctx, o)...)
 }
 
 func (r *objects) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
